@@ -1,0 +1,67 @@
+"""One consistent snapshot of a contract, read in constant memory."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, transaction
+
+from contracts.models import ROWS, Contract, SectionMark
+from contracts.models.content import plain
+from contracts.rules.fields import Kind
+from contracts.rules.parts import PARTS
+from contracts.rules.vocabulary import Section
+
+CHUNK_ROWS = 2_000
+# Kinds whose stored value is not what JSON holds; all others pass as they are.
+CONVERTED = frozenset({Kind.MOMENT, Kind.AMOUNT})
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A contract as it stood at one moment; its rows are read while the snapshot is open."""
+
+    contract: Contract
+    complete_sections: tuple[str, ...]
+
+    def stream(self, part: str) -> Iterator[Sequence[Any]]:
+        """Yield the values of each row of `part` in the order of the part's fields, as JSON holds them."""
+        model = ROWS[part]
+        fields = PARTS[part].fields
+        rows = model.objects.of(self.contract.pk).values_list(*(model.FACTS[field.name] for field in fields))
+        converted = [index for index, field in enumerate(fields) if field.kind in CONVERTED]
+        for row in rows.iterator(chunk_size=CHUNK_ROWS):
+            values = list(row)
+            for index in converted:
+                values[index] = plain(values[index])
+            yield values
+
+    def single(self, part: str) -> dict[str, Any]:
+        """Return the one row of a part that has exactly one."""
+        names = [field.name for field in PARTS[part].fields]
+        return dict(zip(names, next(iter(self.stream(part))), strict=True))
+
+
+@contextmanager
+def open_snapshot(contract_id: int) -> Iterator[Snapshot]:
+    """Open a snapshot of one contract: a read-only transaction that sees one state of the database.
+
+    Inside a transaction that has begun already (a test's) its isolation stays as it is. Keep it open briefly:
+    write what is told into a file and send the file, so that a slow reader does not hold the snapshot.
+    Raises Contract.DoesNotExist.
+    """
+    outermost = not connection.in_atomic_block
+    with transaction.atomic():
+        if outermost:
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield _read(contract_id)
+
+
+def _read(contract_id: int) -> Snapshot:
+    contract = Contract.objects.select_related("team").get(pk=contract_id)
+    marks = set(
+        SectionMark.objects.filter(contract_id=contract_id, complete=True).values_list("section", flat=True)
+    )
+    return Snapshot(contract, tuple(section.value for section in Section if section.value in marks))

@@ -1,0 +1,71 @@
+"""REMEMBERS: rows, constraints and named querysets; one file per section of the contract."""
+
+from contracts.models.approvals import Approval, ApprovalPolicy, ApprovalVote
+from contracts.models.checkpoints import Checkpoint, JournalStep
+from contracts.models.content import ContentRow, OrderedRow
+from contracts.models.events import Event
+from contracts.models.identity import Contract, PlaneRow, ReservedTaskId, SectionMark
+from contracts.models.limits import Limit, UsageEntry
+from contracts.models.objects import WorkObject
+from contracts.models.operations import Operation, ToolContract
+from contracts.models.owner import Attempt, OwnerGate
+from contracts.models.progress import ROWS, gather_progress, plan_digest
+from contracts.models.sources import Artefact, Source
+from contracts.models.teams import ContractGroupPermission, ContractUserPermission, Team, TeamRole, rights_of
+from contracts.models.windows import WindowRow
+
+__all__ = [
+    "CONTENT",
+    "ROWS",
+    "Approval",
+    "ApprovalPolicy",
+    "ApprovalVote",
+    "Artefact",
+    "Attempt",
+    "Checkpoint",
+    "ContentRow",
+    "Contract",
+    "ContractGroupPermission",
+    "ContractUserPermission",
+    "Event",
+    "JournalStep",
+    "Limit",
+    "Operation",
+    "OrderedRow",
+    "OwnerGate",
+    "PlaneRow",
+    "ReservedTaskId",
+    "SectionMark",
+    "Source",
+    "Team",
+    "TeamRole",
+    "ToolContract",
+    "UsageEntry",
+    "WindowRow",
+    "WorkObject",
+    "gather_progress",
+    "plan_digest",
+    "rights_of",
+]
+
+# Every table of content, in the order in which rows may refer to earlier ones.
+CONTENT: tuple[type[ContentRow], ...] = (
+    PlaneRow,
+    SectionMark,
+    OwnerGate,
+    Attempt,
+    Checkpoint,
+    JournalStep,
+    Source,
+    Artefact,
+    WorkObject,
+    ToolContract,
+    Operation,
+    ApprovalPolicy,
+    Approval,
+    ApprovalVote,
+    Limit,
+    UsageEntry,
+    WindowRow,
+    Event,
+)

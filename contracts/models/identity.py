@@ -1,0 +1,195 @@
+"""The contract itself: identity, versions, state; its five planes and its section marks."""
+
+from typing import Any
+
+from django.contrib.auth.models import Permission
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models.functions import Now
+
+from contracts.models.content import ContentRow, choices, one_of, plain
+from contracts.models.teams import ContractGroupPermission, ContractUserPermission, Team
+from contracts.rules.states import ContractState
+from contracts.rules.vocabulary import LINE_MAX, TASK_ID_MAX, Acceptance, Plane, Right, Section
+
+TASK_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$"
+
+
+class ReservedTaskId(models.Model):
+    """A task id once given away. It outlives its contract, so that no id is ever used twice."""
+
+    task_id = models.CharField(max_length=TASK_ID_MAX, primary_key=True)
+    plan_digest = models.CharField(max_length=64)  # of the definition it was first created with
+    reserved_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    def __str__(self) -> str:
+        return self.task_id
+
+
+class ContractQuerySet(models.QuerySet["Contract"]):
+    """Reads of contracts. Visibility is the loader: what a person may not see is not in the set."""
+
+    def granted(self, user: Any, right: Right) -> "ContractQuerySet":
+        """Return the contracts on which `user` holds `right`, by own grant or by a role group."""
+        if not user.is_authenticated or not user.is_active:
+            return self.none()
+        permission = Permission.objects.filter(
+            content_type__app_label="contracts", content_type__model="contract", codename=right.value
+        ).values("pk")
+        own = ContractUserPermission.objects.filter(user=user, permission__in=permission)
+        by_group = ContractGroupPermission.objects.filter(group__user=user, permission__in=permission)
+        return self.filter(
+            models.Q(pk__in=own.values("content_object_id"))
+            | models.Q(pk__in=by_group.values("content_object_id"))
+        )
+
+    def visible_to(self, user: Any) -> "ContractQuerySet":
+        """Return the contracts `user` may see."""
+        return self.granted(user, Right.VIEW)
+
+
+class Contract(models.Model):
+    """One resume-state contract for one business task."""
+
+    task_id = models.CharField(max_length=TASK_ID_MAX, unique=True)
+    title = models.CharField(max_length=LINE_MAX)
+    purpose = models.TextField(blank=True)
+    accountable_owner = models.CharField(max_length=LINE_MAX, blank=True)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="contracts")
+    workflow_name = models.CharField(max_length=LINE_MAX, blank=True)
+    workflow_version = models.CharField(max_length=LINE_MAX, blank=True)
+    state_schema_version = models.PositiveIntegerField(null=True, blank=True)
+    readable_schema_versions = ArrayField(models.PositiveIntegerField(), default=list, blank=True)
+    agent_version = models.CharField(max_length=LINE_MAX, blank=True)
+    acceptance = models.CharField(max_length=20, choices=choices(Acceptance), default=Acceptance.PERSON.value)
+    deadline = models.DateTimeField(null=True, blank=True)
+
+    state = models.CharField(max_length=20, choices=choices(ContractState), default=ContractState.DRAFT.value)
+    plan_digest = models.CharField(max_length=64, blank=True)  # of the definition when it left draft
+    cancelled_at = models.DateTimeField(null=True, blank=True)
+    cancelled_by = models.CharField(max_length=LINE_MAX, blank=True)
+    cancel_reason = models.TextField(blank=True)
+    completed_at = models.DateTimeField(null=True, blank=True)
+    archived_at = models.DateTimeField(null=True, blank=True)
+
+    generation = models.PositiveBigIntegerField(default=0)  # rises with every grant, never falls
+    revision = models.PositiveBigIntegerField(default=1)  # rises with every change of content
+    revised_at = models.DateTimeField(db_default=Now())
+    version = models.PositiveBigIntegerField(default=1)  # optimistic lock of the identity section
+    event_count = models.PositiveBigIntegerField(default=0)
+    event_head = models.CharField(max_length=64, blank=True)  # hash of the newest event
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    created_by = models.CharField(max_length=LINE_MAX)
+
+    objects = ContractQuerySet.as_manager()
+
+    # What the identity section holds; the same names in events, JSON and forms.
+    FACTS = {
+        "title": "title",
+        "purpose": "purpose",
+        "accountable_owner": "accountable_owner",
+        "workflow_name": "workflow_name",
+        "workflow_version": "workflow_version",
+        "state_schema_version": "state_schema_version",
+        "readable_schema_versions": "readable_schema_versions",
+        "agent_version": "agent_version",
+        "acceptance": "acceptance",
+        "deadline": "deadline",
+    }
+    LIFE = {
+        "state": "state",
+        "generation": "generation",
+        "plan_digest": "plan_digest",
+        "cancelled_at": "cancelled_at",
+        "cancelled_by": "cancelled_by",
+        "cancel_reason": "cancel_reason",
+        "completed_at": "completed_at",
+        "archived_at": "archived_at",
+    }
+
+    class Meta:
+        default_permissions = ()
+        permissions = [(right.value, right.label) for right in Right]
+        indexes = [
+            models.Index(fields=["team", "state"], name="contracts_by_team_and_state"),
+            models.Index(fields=["-revised_at", "-id"], name="contracts_by_last_revision"),
+            models.Index(fields=["deadline"], name="contracts_by_deadline"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(task_id__regex=TASK_ID_PATTERN), name="task_id_is_well_formed"
+            ),
+            models.CheckConstraint(condition=one_of("state", ContractState), name="contract_state_is_known"),
+            models.CheckConstraint(condition=one_of("acceptance", Acceptance), name="acceptance_is_known"),
+            models.CheckConstraint(
+                condition=models.Q(state=ContractState.DRAFT.value)
+                | models.Q(state=ContractState.CANCELLED.value)
+                | models.Q(deadline__isnull=False),
+                name="deadline_needed_outside_draft",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(state=ContractState.CANCELLED.value)
+                | models.Q(cancelled_at__isnull=False)
+                & ~models.Q(cancelled_by="")
+                & ~models.Q(cancel_reason=""),
+                name="cancellation_names_when_who_why",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.task_id
+
+    def facts(self) -> dict[str, Any]:
+        """Return the identity section as it appears in events and exports."""
+        return {name: plain(getattr(self, path)) for name, path in self.FACTS.items()}
+
+    def life(self) -> dict[str, Any]:
+        """Return state and fate of the contract as exports tell them."""
+        return {name: plain(getattr(self, path)) for name, path in self.LIFE.items()}
+
+
+class PlaneRow(ContentRow):
+    """Where the authority of one plane lives, who may read it, how long it is kept."""
+
+    FACTS = {
+        "plane": "plane",
+        "authority": "authority",
+        "readers": "readers",
+        "retention_days": "retention_days",
+        "note": "note",
+    }
+    NATURAL = ("plane",)
+
+    plane = models.CharField(max_length=20, choices=choices(Plane))
+    authority = models.CharField(max_length=2_000, blank=True)
+    readers = models.CharField(max_length=LINE_MAX, blank=True)
+    retention_days = models.PositiveIntegerField(null=True, blank=True)
+    note = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["contract", "plane"], name="one_row_per_plane"),
+            models.CheckConstraint(condition=one_of("plane", Plane), name="plane_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.plane
+
+
+class SectionMark(ContentRow):
+    """A person's word that one section is complete."""
+
+    FACTS = {"section": "section", "complete": "complete"}
+    NATURAL = ("section",)
+
+    section = models.CharField(max_length=20, choices=choices(Section))
+    complete = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["contract", "section"], name="one_mark_per_section"),
+            models.CheckConstraint(condition=one_of("section", Section), name="section_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.section

@@ -1,0 +1,95 @@
+"""Every refusal of a gate: its stable code and the one sentence people read.
+
+A code that names a database constraint is what that constraint's breach becomes.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from contracts.rules.verdict import Problem, Verdict, refuse
+from contracts.rules.words import N_
+
+SENTENCES: Mapping[str, str] = {
+    "contract_gone": N_("This contract no longer exists."),
+    "bad_values": N_("Some fields need attention; nothing was stored."),
+    "stale_version": N_("Somebody changed this in the meantime; nothing was overwritten."),
+    "row_gone": N_("This row no longer exists."),
+    "not_open": N_("This cannot be changed while the contract is “%(state)s”."),
+    "not_addable": N_("Rows of this kind are not added by hand."),
+    "fixed_row": N_("This row belongs to every contract and cannot be removed."),
+    "row_in_use": N_("Other rows refer to this one: %(users)s. Remove or change them first."),
+    "kept_by_worker": N_("A worker recorded this; people do not change it."),
+    "new_version_needed": N_("Versions stay as they are: add the change as a new version."),
+    "unknown_reference": N_("There is no such row in this contract."),
+    "illegal_move": N_("From “%(state)s” this step is not possible."),
+    "reason_missing": N_("A reason is needed."),
+    "incomplete": N_("The contract is not complete yet; things missing: %(count)d."),
+    "objects_unfinished": N_("Objects neither confirmed nor skipped: %(count)d."),
+    "operations_open": N_("Operations pending, being sent or unknown: %(count)d."),
+    "deadline_passed": N_("The deadline has passed."),
+    "task_id_taken": N_("This task id was used before, with another plan; ids are never used twice."),
+    "not_a_member": N_("Only a reviewer of the team can create its contracts."),
+    "no_such_person": N_("There is no active person of this name."),
+    "last_to_share": N_("Somebody must be left who may share this contract."),
+    "nothing_selected": N_("Nothing was selected."),
+    "nothing_to_move": N_("This row is already at the end."),
+    "lines_bad": N_("Lines that need attention: %(count)d; nothing was stored."),
+    "task_id_is_well_formed": N_(
+        "A task id begins with a letter or digit and holds letters, digits, dots, underscores, colons and "
+        "hyphens, at most 120."
+    ),
+    # Names of database constraints.
+    "attempt_number_once": N_("There is an attempt with this number already."),
+    "attempt_id_once": N_("There is an attempt with this id already."),
+    "generation_once": N_("This generation was granted already."),
+    "one_open_attempt": N_("Another attempt has not ended yet."),
+    "checkpoint_id_once": N_("There is a checkpoint with this id already."),
+    "checkpoint_sequence_once": N_("There is a checkpoint with this sequence already."),
+    "step_key_once": N_("There is a journal step with this key already."),
+    "step_sequence_once": N_("There is a journal step with this sequence already."),
+    "source_version_once": N_("This source version with this checksum is here already."),
+    "one_current_source_version": N_("Another version of this source is current."),
+    "artefact_version_once": N_("This artefact version with this checksum is here already."),
+    "one_current_artefact_version": N_("Another version of this artefact is current."),
+    "object_id_once": N_("There is an object with this id already."),
+    "tool_once": N_("There is a contract for this tool already."),
+    "operation_key_once": N_("This very call is in the ledger already."),
+    "one_operation_per_slot": N_(
+        "This object, step, round and tool hold an operation already, whatever its parameters."
+    ),
+    "one_row_per_window": N_("There is a window with this name already."),
+    "usage_entry_once": N_("This usage entry is here already."),
+    "approval_item_once": N_("This approval item is here already."),
+    "one_waiting_item_per_operation": N_("Another item waits for a decision on this operation already."),
+    "no_blanket_scope": N_("An item covers one call; there is no wider scope."),
+    "vote_is_yes_or_no": N_("A vote says approved or rejected."),
+    "requester_cannot_decide": N_("Who asked cannot decide."),
+    "expiry_is_nobodys_no": N_("What a person decided after it expired is no decision."),
+}
+# The field at which a refusal by a constraint is shown.
+FIELDS: Mapping[str, str] = {
+    "attempt_id_once": "attempt_id",
+    "one_open_attempt": "ended_at",
+    "checkpoint_id_once": "checkpoint_id",
+    "step_key_once": "key",
+    "source_version_once": "version_label",
+    "artefact_version_once": "version_label",
+    "object_id_once": "object_id",
+    "tool_once": "tool",
+    "operation_key_once": "parameters",
+    "one_operation_per_slot": "round",
+    "one_row_per_window": "window",
+    "task_id_taken": "task_id",
+    "task_id_is_well_formed": "task_id",
+    "no_such_person": "person",
+    "reason_missing": "reason",
+    "not_a_member": "team",
+}
+
+
+def refusal(code: str, *, outcome: Any = None, problems: tuple[Problem, ...] = (), **values: Any) -> Verdict:
+    """Return the refusal `code` with its sentence; KeyError if there is no such code."""
+    sentence = SENTENCES[code]
+    if code in FIELDS and not problems:
+        problems = (Problem(FIELDS[code], code, sentence, values),)
+    return refuse(code, sentence, problems=problems, outcome=outcome, **values)

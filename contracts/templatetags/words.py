@@ -1,0 +1,150 @@
+"""Tags and filters that turn stored values into words, marks and small pieces of HTML.
+
+Every value that comes from a person or a worker is escaped here; what a tag returns is safe to print.
+"""
+
+import datetime as dt
+from collections.abc import Iterable
+from typing import Any
+
+from django import template
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince, timeuntil
+from django.utils.translation import gettext, pgettext
+
+from contracts.forms.words import Said
+from contracts.forms.words import said as words_of
+from contracts.rules import text as texts
+from contracts.rules.words import Labelled
+
+register = template.Library()
+
+SHORT = 4  # characters kept at each end of a shortened fingerprint
+BAR_WIDTH = 100  # units of the bar's view box
+
+
+@register.filter
+def label(value: Any) -> str:
+    """Return the translated words of an enum member, or of a message id."""
+    text = value.label if isinstance(value, Labelled) else value
+    return gettext(str(text)) if text else ""
+
+
+@register.filter
+def sentence(said: Said | None) -> str:
+    """Return the translated sentence of a verdict, problem or missing thing with its values filled in."""
+    return words_of(said) if said else ""
+
+
+@register.filter
+def visible(text: Any) -> SafeString:
+    """Return text with every hidden character as a mark, and a mark behind every look-alike letter."""
+    return format_html_join("", "{}", ((_piece(piece),) for piece in texts.visible(str(text or ""))))
+
+
+def _piece(piece: texts.Piece) -> SafeString | str:
+    if piece.kind is texts.PieceKind.PLAIN:
+        return piece.text
+    letter = piece.text if piece.kind is texts.PieceKind.LOOKALIKE else ""
+    return format_html('{}<span class="mark" title="{}">{}</span>', letter, piece.name.upper(), piece.mark)
+
+
+@register.filter
+def exact(moment: dt.datetime | dt.date | None) -> SafeString | str:
+    """Return a `<time>`: minutes and zone in the text, seconds and offset on hover."""
+    if not moment:
+        return ""
+    if not isinstance(moment, dt.datetime):
+        text = date_format(moment, pgettext("date format", "j F Y"))
+        return format_html('<time datetime="{}">{}</time>', moment.isoformat(), text)
+    local = timezone.localtime(moment) if timezone.is_aware(moment) else moment
+    text = date_format(local, pgettext("date format", "j F Y, H:i T"))
+    precise = local.isoformat(sep=" ", timespec="milliseconds")
+    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), precise, text)
+
+
+@register.filter
+def distance(moment: dt.datetime | None, now: dt.datetime | None) -> str:
+    """Return how far `moment` is from `now` ("in 5 days", "3 hours ago"); `now` comes from the view."""
+    if not moment or not now:
+        return ""
+    if moment > now:
+        return gettext("in %(time)s") % {"time": timeuntil(moment, now, depth=1)}
+    return gettext("%(time)s ago") % {"time": timesince(moment, now, depth=1)}
+
+
+@register.simple_tag
+def state(value: Any, text: Any = "") -> SafeString:
+    """Return a state chip: colour, shape and word together.
+
+    `value` is a state (enum member or stored string); `text` replaces its words, as in "11 confirmed".
+    """
+    words = label(text or value)
+    return format_html('<span class="state {}">{}</span>', state_class(value), words)
+
+
+@register.filter
+def state_class(value: Any) -> str:
+    """Return the CSS class of a state: `in_progress` becomes `in-progress`."""
+    return str(value or "").replace("_", "-")
+
+
+@register.simple_tag
+def copyable(text: Any) -> SafeString:
+    """Return an id as code with a button that copies it; without JavaScript it is plain text."""
+    return _copyable(str(text), str(text)) if text not in (None, "") else SafeString()
+
+
+@register.simple_tag
+def fingerprint(digest: str) -> SafeString:
+    """Return a digest as its first and last digits; the whole one is shown on hover and copied by the button."""
+    if not digest or len(digest) <= 2 * SHORT + 1:
+        return copyable(digest)
+    return _copyable(digest, f"{digest[:SHORT]}…{digest[-SHORT:]}")
+
+
+def _copyable(text: str, shown: str) -> SafeString:
+    return format_html(
+        '<span class="copyable{}"><code class="id"{}>{}</code>'
+        '<button type="button" class="copy needs-js" data-copy-text="{}" aria-label="{}"></button></span>',
+        " fingerprint" if shown != text else "",
+        format_html(' title="{}"', text) if shown != text else "",
+        shown,
+        text,
+        gettext("Copy %(value)s") % {"value": shown},
+    )
+
+
+@register.simple_tag
+def bar(pairs: Iterable[tuple[Any, int]], legend: bool = True) -> SafeString:
+    """Return counts by state as one bar, with a legend of chips.
+
+    `pairs` holds (state, count); zero counts are left out. The picture says the same in words.
+    """
+    counts = [(value, count) for value, count in pairs if count]
+    if not counts:
+        return SafeString()
+    words = [f"{count} {label(value)}" for value, count in counts]
+    picture = format_html(
+        '<svg class="bar" viewBox="0 0 {} 8" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>',
+        BAR_WIDTH,
+        ", ".join(words),
+        _pieces(counts),
+    )
+    if not legend:
+        return picture
+    chips = format_html_join(" ", "{}", ((state(v, w),) for (v, _), w in zip(counts, words, strict=True)))
+    return format_html('{}<p class="legend">{}</p>', picture, chips)
+
+
+def _pieces(counts: list[tuple[Any, int]]) -> SafeString:
+    total = sum(count for _, count in counts)
+    rows, start = [], 0.0
+    for value, count in counts:
+        width = BAR_WIDTH * count / total
+        rows.append((state_class(value), f"{start:.2f}", f"{width:.2f}"))
+        start += width
+    return format_html_join("", '<rect class="{}" x="{}" y="0" width="{}" height="8"/>', rows)

@@ -1,0 +1,70 @@
+"""Every address of the workbench's pages."""
+
+from django.urls import path, register_converter
+
+from contracts.rules.parts import PARTS
+from contracts.rules.vocabulary import Section
+from contracts.views.events import event_list
+from contracts.views.exporting import download_json, download_txt, preview, schema
+from contracts.views.life import act
+from contracts.views.listing import contract_list
+from contracts.views.making import new_contract
+from contracts.views.objects import act_on_objects
+from contracts.views.overview import overview
+from contracts.views.pasting import paste
+from contracts.views.rows import add, edit, move, remove, show
+from contracts.views.sections import mark, section
+from contracts.views.sharing import sharing
+
+
+class TaskIdConverter:
+    """A task id, exactly as the rules allow it."""
+
+    regex = r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+class SectionConverter(TaskIdConverter):
+    """One of the nine sections."""
+
+    regex = "|".join(section.value for section in Section)
+
+
+class PartConverter(TaskIdConverter):
+    """One kind of row."""
+
+    regex = "|".join(PARTS)
+
+
+register_converter(TaskIdConverter, "task")
+register_converter(SectionConverter, "section")
+register_converter(PartConverter, "part")
+
+app_name = "contracts"
+CONTRACT = "contracts/<task:task_id>/"
+urlpatterns = [
+    path("", contract_list, name="list"),
+    path("contracts/new/", new_contract, name="new"),
+    path("schema/contract-1.json", schema, name="schema"),
+    path(CONTRACT, overview, name="overview"),
+    path(CONTRACT + "events/", event_list, name="events"),
+    path(CONTRACT + "export/", preview, name="export"),
+    path(CONTRACT + "export.txt", download_txt, name="export_txt"),
+    path(CONTRACT + "export.json", download_json, name="export_json"),
+    path(CONTRACT + "sharing/", sharing, name="sharing"),
+    path(CONTRACT + "act/<slug:act>/", act, name="act"),
+    path(CONTRACT + "objects/act/", act_on_objects, name="objects_act"),
+    path(CONTRACT + "paste/<part:part>/", paste, name="paste"),
+    path(CONTRACT + "rows/<part:part>/add/", add, name="row_add"),
+    path(CONTRACT + "rows/<part:part>/<int:row_id>/", show, name="row"),
+    path(CONTRACT + "rows/<part:part>/<int:row_id>/edit/", edit, name="row_edit"),
+    path(CONTRACT + "rows/<part:part>/<int:row_id>/remove/", remove, name="row_remove"),
+    path(CONTRACT + "rows/<part:part>/<int:row_id>/move/", move, name="row_move"),
+    path(CONTRACT + "<section:section>/", section, name="section"),
+    path(CONTRACT + "<section:section>/mark/", mark, name="mark"),
+]

@@ -1,0 +1,86 @@
+"""One throw-away PostgreSQL for the whole run, quick settings for tests, and the browser."""
+
+import contextlib
+import os
+import secrets
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from pytest_django import DjangoDbBlocker
+
+from tests.chromium import find_browser
+from workbench.catalogues import compile_catalogues
+
+_RUN = pytest.StashKey[contextlib.ExitStack]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("help", False) or config.getoption("version", 0):
+        return
+    if not hasattr(config, "workerinput"):
+        # The controller only; workers inherit the environment set here.
+        config.stash[_RUN] = contextlib.ExitStack()
+        _prepare_environment(config.stash[_RUN])
+        compile_catalogues()
+    _quicken_settings()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _RUN in config.stash:
+        config.stash[_RUN].close()
+
+
+def _prepare_environment(run: contextlib.ExitStack) -> None:
+    from workbench.postgres import throw_away
+
+    folder = Path(tempfile.mkdtemp(prefix="workbench-tests-"))
+    run.callback(shutil.rmtree, folder, ignore_errors=True)
+    folder.joinpath("static").mkdir()
+    os.environ["WORKBENCH_DATA"] = str(folder)
+    os.environ["WORKBENCH_SECRET_KEY"] = secrets.token_urlsafe(64)
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+        # Tests start many Pythons; each would compile Django anew.
+        os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
+    # Without a pool, so that a connection forgotten by a thread cannot starve the next test.
+    os.environ.setdefault("WORKBENCH_POOL", "0")
+    os.environ["DJANGO_SETTINGS_MODULE"] = "workbench.settings"
+    if not os.environ.get("DATABASE_URL"):
+        os.environ["DATABASE_URL"] = run.enter_context(throw_away())
+        run.callback(os.environ.pop, "DATABASE_URL")
+
+
+def _quicken_settings() -> None:
+    from django.conf import settings
+
+    # Argon2 is slow by intention; plain static files need no collecting.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.STORAGES = settings.STORAGES | {
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    }
+
+
+@pytest.fixture(scope="session")
+def browser_path() -> str:
+    """The path of a Chromium or Chrome; a run without one fails, it never skips."""
+    return find_browser()
+
+
+@pytest.fixture
+def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, str]:
+    """The environment of a person who has set nothing, with a data folder of its own."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("WORKBENCH_", "DJANGO_", "PYTEST_", "COV_")) and name != "DATABASE_URL"
+    }
+    return kept | {"WORKBENCH_DATA": str(tmp_path / "folder")}
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """Let transactional tests empty the event table; single events stay as final as everywhere else."""
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE contracts_event DISABLE TRIGGER event_table_is_final")

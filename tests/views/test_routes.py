@@ -1,0 +1,222 @@
+"""Every address × everybody × reading and writing: what each is answered, written down as data."""
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from contracts.rules.vocabulary import Section
+from tests import builders, people
+from tests.gates.watching import snapshot
+from tests.views.visiting import visitor
+
+pytestmark = pytest.mark.django_db
+WHO = ("anonymous", "stranger", "viewer", "reviewer", "curator", "operator", "exporter", "owner")
+
+# What is answered: a status, or
+LOGIN = "login"  # sent to the login page
+ON = "on"  # 200, or sent on to where the result stands
+SAID = "said"  # allowed to write, and told what is wrong with an empty post: 200, 302, 400, 409 or 422
+MEANINGS = {LOGIN: {302}, ON: {200, 302}, SAID: {200, 302, 400, 409, 422}}
+
+
+def row(anonymous, stranger, viewer, reviewer, curator, operator, exporter, owner):
+    return dict(
+        zip(WHO, (anonymous, stranger, viewer, reviewer, curator, operator, exporter, owner), strict=True)
+    )
+
+
+def all_of(answer, anonymous=LOGIN):
+    return row(anonymous, *[answer] * 7)
+
+
+READ = row(LOGIN, 404, ON, ON, ON, ON, ON, ON)
+FILL_GET = row(LOGIN, 404, 403, ON, 403, 403, 403, ON)
+FILL_POST = row(LOGIN, 404, 403, SAID, 403, 403, 403, SAID)
+NEVER = all_of(405)
+EXPORT = row(LOGIN, 404, 403, 403, 403, 403, ON, ON)
+SHARE = row(LOGIN, 404, 403, 403, 403, 403, 403, ON)
+SHARE_POST = row(LOGIN, 404, 403, 403, 403, 403, 403, SAID)
+OPERATE = row(LOGIN, 404, 403, 403, 403, SAID, 403, 403)
+OPERATE_OR_SHARE = row(LOGIN, 404, 403, 403, 403, SAID, 403, SAID)
+
+# Name of the route (with an act: of each act) → what GET and what POST are answered.
+MATRIX = {
+    "healthz": (all_of(ON, ON), all_of(405, 405)),
+    "set_language": (all_of(ON, ON), all_of(ON, ON)),
+    "login": (all_of(ON, ON), all_of(ON, ON)),
+    "logout": (all_of(405), all_of(ON)),
+    "password_change": (all_of(ON), all_of(ON)),
+    "password_change_done": (all_of(ON), all_of(405)),
+    "contracts:list": (all_of(ON), all_of(405)),
+    "contracts:new": (
+        all_of(ON),
+        row(LOGIN, 403, 403, SAID, 403, 403, 403, SAID),
+    ),
+    "contracts:schema": (all_of(ON, ON), all_of(405, 405)),
+    "contracts:overview": (READ, NEVER),
+    "contracts:events": (READ, NEVER),
+    "contracts:export": (EXPORT, NEVER),
+    "contracts:export_txt": (EXPORT, NEVER),
+    "contracts:export_json": (EXPORT, NEVER),
+    "contracts:sharing": (SHARE, SHARE_POST),
+    "contracts:act leave-draft": (FILL_GET, FILL_POST),
+    "contracts:act complete": (FILL_GET, FILL_POST),
+    "contracts:act return-to-draft": (OPERATE, OPERATE),
+    "contracts:act cancel": (OPERATE_OR_SHARE, OPERATE_OR_SHARE),
+    "contracts:act archive": (OPERATE_OR_SHARE, OPERATE_OR_SHARE),
+    "contracts:act unarchive": (OPERATE_OR_SHARE, OPERATE_OR_SHARE),
+    "contracts:objects_act": (NEVER, FILL_POST),
+    "contracts:paste": (FILL_GET, FILL_POST),
+    "contracts:row_add": (FILL_GET, FILL_POST),
+    "contracts:row": (READ, NEVER),
+    "contracts:row_edit": (FILL_GET, FILL_POST),
+    "contracts:row_remove": (FILL_GET, FILL_POST),
+    "contracts:row_move": (NEVER, FILL_POST),
+    "contracts:section": (READ, FILL_POST),
+    "contracts:mark": (NEVER, FILL_POST),
+}
+
+
+def routes(resolver=None, prefix=""):
+    """Return the name of every route there is."""
+    for one in (resolver or get_resolver()).url_patterns:
+        if isinstance(one, URLResolver):
+            yield from routes(one, f"{one.namespace}:" if one.namespace else prefix)
+        else:
+            assert isinstance(one, URLPattern)
+            yield f"{prefix}{one.name}"
+
+
+def arguments(name, contract, work_object):
+    """Return every set of arguments under which a route is asked for."""
+    plain, _, act = name.partition(" ")
+    task_id = contract.task_id
+    if act:
+        return [(task_id, act)]
+    if plain in ("contracts:section", "contracts:mark"):
+        return [(task_id, section.value) for section in Section]
+    return [
+        {
+            "contracts:paste": (task_id, "object"),
+            "contracts:row_add": (task_id, "object"),
+            "contracts:row": (task_id, "object", work_object.pk),
+            "contracts:row_edit": (task_id, "object", work_object.pk),
+            "contracts:row_remove": (task_id, "object", work_object.pk),
+            "contracts:row_move": (task_id, "object", work_object.pk),
+        }.get(plain, (task_id,) if plain in OF_A_CONTRACT else ())
+    ]
+
+
+OF_A_CONTRACT = {
+    f"contracts:{name}" for name in ("overview", "events", "export", "export_txt", "export_json")
+}
+OF_A_CONTRACT |= {"contracts:sharing", "contracts:objects_act"}
+
+
+def test_every_route_has_a_row():
+    from contracts.views.life import DEEDS
+
+    names = set(routes())
+    acts = {f"contracts:act {slug}" for slug in DEEDS}
+    assert set(MATRIX) == (names - {"contracts:act"}) | acts
+
+
+def client_of(who, team):
+    if who == "anonymous":
+        return Client()
+    return visitor(people.stranger() if who == "stranger" else getattr(people, who)(team))
+
+
+@pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_everybody_is_answered_as_written(who, method):
+    team = builders.a_team()
+    contract = builders.a_draft(team)
+    work_object = builders.a_row(contract, "object")
+    changing = who in ("reviewer", "operator", "owner", "curator")
+    before = snapshot(contract)
+    found, wanted = {}, {}
+    for name, both in MATRIX.items():
+        if name in ("logout", "login") and method == "post":
+            continue  # asked for by themselves below: they change who is asking
+        answer = both[method == "post"][who]
+        for given in arguments(name, contract, work_object):
+            client = client_of(who, team)
+            where = reverse(name.partition(" ")[0], args=given)
+            status = getattr(client, method)(where)
+            assert status.streaming is False or b"".join(status)  # read to its end, so that it is closed
+            place = f"{name} {given}"
+            found[place] = status.status_code
+            wanted[place] = (
+                status.status_code if status.status_code in MEANINGS.get(answer, {answer}) else answer
+            )
+            if answer == LOGIN:
+                assert status["Location"] == f"/login/?next={where}"
+    assert found == wanted
+    if not changing or method == "get":
+        assert snapshot(contract) == before
+
+
+def test_whoever_logs_out_is_out(client):
+    team = builders.a_team()
+    client = visitor(people.viewer(team))
+    assert client.post(reverse("logout")).status_code == 302
+    assert client.get("/").status_code == 302
+
+
+def test_login_takes_the_right_password_only(client):
+    people.viewer(builders.a_team())
+    where = reverse("login")
+    assert client.post(where, {"username": "victor", "password": "wrong"}).status_code == 200
+    assert client.get("/").status_code == 302
+    assert client.post(where, {"username": "victor", "password": people.PASSWORD}).status_code == 302
+    assert client.get("/").status_code == 200
+
+
+@pytest.mark.parametrize("method", ["put", "patch", "delete", "options", "trace"])
+def test_no_other_method_changes_anything(method):
+    team = builders.a_team()
+    contract = builders.a_draft(team)
+    work_object = builders.a_row(contract, "object")
+    client = visitor(people.owner(team))
+    before = snapshot(contract)
+    for name in MATRIX:
+        if name != "logout":
+            for given in arguments(name, contract, work_object)[:1]:
+                where = reverse(name.partition(" ")[0], args=given)
+                assert getattr(client, method)(where).status_code in (200, 302, 400, 403, 405), where
+    assert snapshot(contract) == before
+
+
+def test_without_the_token_of_the_form_no_post_is_taken():
+    team = builders.a_team()
+    contract = builders.a_draft(team)
+    work_object = builders.a_row(contract, "object")
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(people.owner(team), backend="django.contrib.auth.backends.ModelBackend")
+    for name, (_, posting) in MATRIX.items():
+        if posting["owner"] in (SAID, ON):
+            for given in arguments(name, contract, work_object):
+                assert strict.post(reverse(name.partition(" ")[0], args=given)).status_code == 403, name
+
+
+@pytest.mark.parametrize("task_id", ["no-such-task", "x" * 120, "a..b", "A:1"])
+def test_a_task_that_is_not_there_is_answered_like_one_that_may_not_be_seen(task_id):
+    team = builders.a_team()
+    client = visitor(people.owner(team))
+    for name in OF_A_CONTRACT - {"contracts:objects_act"}:
+        assert client.get(reverse(name, args=[task_id])).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "/contracts/-x/",
+        "/contracts/a%00b/",
+        "/contracts/a/nothing/",
+        "/contracts/a/rows/x/add/",
+        "/contracts/%E5%B1%95/",
+    ],
+)
+def test_addresses_that_nobody_made_are_not_found(where):
+    assert visitor(people.owner(builders.a_team())).get(where).status_code == 404

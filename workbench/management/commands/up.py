@@ -1,0 +1,48 @@
+"""`manage.py up`: everything from an empty machine to a workbench that answers."""
+
+from argparse import ArgumentParser, ArgumentTypeError
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command, get_commands
+from django.core.management.base import BaseCommand
+
+from workbench.folder import ensure_folder, only_one
+from workbench.readiness import refuse_newer_database, refuse_taken_port, refuse_unusable_database
+from workbench.serving import serve
+from workbench.static import collect_if_changed
+
+
+def port_number(text: str) -> int:
+    """Return a port from 1 to 65535."""
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 65536):
+        raise ArgumentTypeError("a port is a whole number from 1 to 65535")
+    return int(text)
+
+
+class Command(BaseCommand):
+    help = "Prepare the database, create the example contracts and serve the workbench on this machine."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--port", type=port_number, default=8000, help="port on 127.0.0.1 (default 8000)")
+        parser.add_argument("--empty", action="store_true", help="create people, but no example contracts")
+        parser.add_argument(
+            "--database-url", help="a PostgreSQL of your own, 15 or later, instead of the embedded one"
+        )
+
+    def handle(self, *, port: int, empty: bool, **_: Any) -> None:
+        address = f"http://127.0.0.1:{port}"
+        with only_one(ensure_folder(settings.WORKBENCH_DATA), address):
+            refuse_taken_port(port)
+            self.prepare(empty=empty)
+            serve(address, port)
+
+    def prepare(self, *, empty: bool) -> None:
+        """Bring database, static files and people up to date; doing it again changes nothing."""
+        refuse_unusable_database()
+        refuse_newer_database()
+        call_command("migrate", interactive=False, verbosity=0)
+        collect_if_changed()
+        if "create_examples" in get_commands():
+            call_command("create_examples", stdout=self.stdout, **({"people_only": True} if empty else {}))
+        self.stdout.flush()

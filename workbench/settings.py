@@ -1,0 +1,220 @@
+"""All settings, secure by default; what may differ between machines is read from the environment, strictly.
+
+The table in README.md lists every variable.
+"""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from django.utils.csp import CSP
+
+from workbench.environment import (
+    read_database,
+    read_flag,
+    read_hosts,
+    read_secret,
+    read_time_zone,
+    read_whole,
+    refuse_unknown,
+)
+from workbench.folder import data_folder, stored_secret_key
+from workbench.postgres import embedded_url
+
+VARIABLES = (
+    "WORKBENCH_BROWSER",  # read by the browser tests only
+    "WORKBENCH_DATA",
+    "WORKBENCH_DEBUG",
+    "WORKBENCH_HOSTS",
+    "WORKBENCH_HTTPS",
+    "WORKBENCH_POOL",
+    "WORKBENCH_SECRET_KEY",
+    "WORKBENCH_THREADS",
+    "WORKBENCH_TIME_ZONE",
+    "WORKBENCH_WORKERS",
+)
+refuse_unknown(os.environ, "WORKBENCH_", VARIABLES)
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+WORKBENCH_DATA = data_folder(os.environ)
+DEBUG = read_flag(os.environ, "WORKBENCH_DEBUG")
+HTTPS = read_flag(os.environ, "WORKBENCH_HTTPS")
+WORKERS = read_whole(os.environ, "WORKBENCH_WORKERS", 2, minimum=1, maximum=64)
+THREADS = read_whole(os.environ, "WORKBENCH_THREADS", 8, minimum=1, maximum=256)
+POOL = read_whole(os.environ, "WORKBENCH_POOL", THREADS, minimum=0, maximum=256)
+
+# A key of this process only is enough for commands; wsgi.py refuses to serve with it.
+_KEPT_KEY = read_secret(os.environ, "WORKBENCH_SECRET_KEY") or stored_secret_key(WORKBENCH_DATA)
+SECRET_KEY = _KEPT_KEY or secrets.token_urlsafe(64)
+SECRET_KEY_KEPT = bool(_KEPT_KEY)
+
+# The loopback names always work: only this machine can use them, and `up` asks /healthz by them.
+ALLOWED_HOSTS = [*read_hosts(os.environ, "WORKBENCH_HOSTS"), "127.0.0.1", "localhost", "[::1]"]
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django_htmx",
+    "guardian",
+    "contracts",
+    "workbench",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.csp.ContentSecurityPolicyMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "workbench.urls"
+WSGI_APPLICATION = "workbench.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "django.template.context_processors.i18n",
+                "django.template.context_processors.csp",
+                "django.template.context_processors.tz",
+            ],
+        },
+    },
+]
+
+# Database
+
+DATABASES = {"default": read_database(os.environ, "DATABASE_URL", embedded_url(WORKBENCH_DATA))}
+# A refusal answered as 409 must not commit half a request, nor roll back the event that records it: gates begin
+# and commit by themselves.
+DATABASES["default"]["ATOMIC_REQUESTS"] = False
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DATABASES["default"]["OPTIONS"].setdefault("application_name", "workbench")
+if POOL:
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": POOL, "timeout": 10}
+
+# People
+
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "guardian.backends.ObjectPermissionBackend",
+]
+ANONYMOUS_USER_NAME = None
+GUARDIAN_RAISE_403 = False
+GUARDIAN_MONKEY_PATCH_USER = False
+GUARDIAN_MONKEY_PATCH_GROUP = False
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "login"
+
+# Languages and time
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LANGUAGE_COOKIE_NAME = "workbench_language"
+LANGUAGE_COOKIE_AGE = 365 * 24 * 60 * 60
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+LANGUAGE_COOKIE_SECURE = HTTPS
+LOCALE_PATHS = [BASE_DIR / "contracts" / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = read_time_zone(os.environ, "WORKBENCH_TIME_ZONE")
+
+# Browsers
+
+SECURE_CSP = {
+    "default-src": [CSP.NONE],
+    "script-src": [CSP.SELF, CSP.NONCE],
+    "style-src": [CSP.SELF],
+    "img-src": [CSP.SELF, "data:"],
+    "font-src": [CSP.SELF],
+    "connect-src": [CSP.SELF],
+    "form-action": [CSP.SELF],
+    "frame-ancestors": [CSP.NONE],
+    "base-uri": [CSP.NONE],
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_NAME = "workbench_session"
+SESSION_COOKIE_AGE = 12 * 60 * 60
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_NAME = "workbench_csrf"
+CSRF_COOKIE_HTTPONLY = True  # htmx takes the token from the page, not from the cookie
+CSRF_COOKIE_SECURE = HTTPS
+if HTTPS:
+    # A proxy ends TLS in front of us and sets this header; README says that it must also remove a client's own.
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = True
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+    SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60
+# Subdomains and the preload list are for whoever owns the whole domain to decide, not for one host of it.
+# No mail is ever sent.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021", "mail.W001"]
+
+# Bytes and fields of one request
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
+DATA_UPLOAD_MAX_NUMBER_FILES = 10
+FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+FILE_UPLOAD_PERMISSIONS = 0o600
+
+# Static files
+
+STATIC_URL = "/static/"
+STATIC_ROOT = WORKBENCH_DATA / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},  # nothing is ever stored as a file
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+# Mail and logs
+
+MAILERS: dict[str, Any] = {}  # nothing sends mail
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "plain": {
+            "()": "workbench.logs.ReticentFormatter",
+            "format": "{asctime} {levelname} {name}: {message}",
+            "style": "{",
+        },
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["stderr"], "level": "INFO"},
+    "loggers": {"django": {"handlers": [], "level": "INFO", "propagate": True}},
+}
