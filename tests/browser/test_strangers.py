@@ -1,0 +1,84 @@
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from contracts import urls
+from contracts.models import WorkObject
+from contracts.rules.vocabulary import Section
+from tests import builders, people
+from tests.browser.walking import Walker, address
+
+# What an address of a contract holds beside its task id.
+WITH = {"section": "objects", "part": "object", "act": "leave-draft"}
+PUBLIC = {"list", "new", "schema"}
+
+CHANGING = "main form[method=post], main [hx-post], main a[href$='/edit/'], main a[href$='/add/']"
+
+
+@pytest.fixture
+def contract(team):
+    contract = builders.a_draft(team, task_id="not-yours")
+    builders.a_row(contract, "object")
+    return contract
+
+
+def addresses(contract):
+    """Return every address of the contract that the workbench knows."""
+    row = WorkObject.objects.get(contract=contract)
+    values = {**WITH, "row_id": row.pk, "task_id": contract.task_id}
+    for pattern in urls.urlpatterns:
+        if pattern.name not in PUBLIC:
+            yield address(pattern.name, *(values[name] for name in pattern.pattern.converters))
+
+
+POST = (
+    """async ([url, token]) => (await fetch(url, {method: "POST", headers: {"X-CSRFToken": token}})).status"""
+)
+
+
+def test_a_stranger_finds_nothing_at_any_address_of_a_contract(open_browser, team, contract, troubles):
+    troubles.expected = {404, 405}
+    page = open_browser(people.neighbour())
+    page.goto("/")
+    token = page.evaluate("JSON.parse(document.body.getAttribute('hx-headers'))['X-CSRFToken']")
+    found = []
+    for url in addresses(contract):
+        # From within the page, as a stranger with the developer tools would.
+        got = page.evaluate("async (url) => (await fetch(url)).status", url)
+        posted = page.evaluate(POST, [url, token])
+        found.append((url, got, posted))
+    assert len(found) > 12
+    wrong = [line for line in found if line[1] not in (404, 405) or line[2] not in (404, 405)]
+    assert wrong == []
+
+
+def test_a_stranger_sees_neither_the_contract_nor_its_title(open_browser, team, contract, troubles):
+    troubles.expected = {404}
+    page = open_browser(people.neighbour())
+    page.goto("/?q=not-yours")
+    expect(page.locator("#found")).not_to_contain_text(contract.title)
+    page.goto(address("overview", contract.task_id))
+    expect(page.locator("main h1")).to_have_text("There is nothing here")
+    expect(page.locator("body")).not_to_contain_text(contract.title)
+
+
+def test_a_viewer_sees_no_control_that_changes_anything(open_browser, team, contract):
+    walker = Walker(open_browser(people.viewer(team)))
+    for section in Section:
+        walker.go("section", contract.task_id, section.value)
+        expect(walker.page.locator("main h1")).to_be_visible()
+        changing = walker.page.locator(
+            "main form[method=post], main [hx-post], main a[href$='/edit/'], main a[href$='/add/']"
+        )
+        expect(changing).to_have_count(0)
+    walker.go("overview", contract.task_id)
+    expect(walker.page.locator("main a[href*='/act/']")).to_have_count(0)
+    expect(walker.page.locator("nav.rail a", has_text=re.compile("Sharing|Export"))).to_have_count(0)
+
+
+def test_a_viewer_may_not_open_a_form(open_browser, team, contract, troubles):
+    troubles.expected = {403}
+    walker = Walker(open_browser(people.viewer(team)))
+    walker.go("row_add", contract.task_id, "object")
+    expect(walker.page.locator("main h1")).to_have_text("You may see this, but not change it")
