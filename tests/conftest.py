@@ -84,3 +84,12 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
     """Let transactional tests empty the event table; single events stay as final as everywhere else."""
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE contracts_event DISABLE TRIGGER event_table_is_final")
+
+
+@pytest.fixture(autouse=True)
+def plain_language() -> None:
+    """Begin every test in the default language, whatever the one before it asked a page for."""
+    from django.conf import settings
+    from django.utils import translation
+
+    translation.activate(settings.LANGUAGE_CODE)

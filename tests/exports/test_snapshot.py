@@ -1,8 +1,8 @@
 import gc
 import hashlib
+import tracemalloc
 from threading import Thread
 
-import psutil
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -22,16 +22,18 @@ FORMS = (lambda shot: stream_text(shot, "zh-hans"), stream_json)
 
 
 def growth(pieces, keep):
-    """Return by how many bytes the process grew at most while `pieces` were read."""
+    """Return by how many bytes the memory in use grew at most while `pieces` were read."""
     gc.collect()
-    process, kept, digest = psutil.Process(), [], hashlib.sha256()
-    before = most = process.memory_info().rss
-    for piece in pieces:
-        digest.update(piece)
-        if keep:
-            kept.append(piece)
-        most = max(most, process.memory_info().rss)
-    return most - before
+    kept, digest = [], hashlib.sha256()
+    tracemalloc.start()
+    try:
+        for piece in pieces:
+            digest.update(piece)
+            if keep:
+                kept.append(piece)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.django_db

@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
 
-VOID = frozenset("area base br col embed hr img input link meta source track wbr circle path".split())
+VOID = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
+)
 UNNAMED = frozenset({"hidden", "submit"})  # inputs that need no label
 
 

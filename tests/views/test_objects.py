@@ -32,7 +32,7 @@ def draft(team):
     return contract
 
 
-def act(client, contract, deed, chosen, reason="", htmx=False, **more):
+def act(client, contract, deed, chosen, reason="", *, htmx=False, **more):
     posted = {"act": deed, "object": chosen, "reason": reason, **more}
     return client.post(address("objects_act", contract.task_id), posted, headers=HTMX if htmx else {})
 
@@ -50,7 +50,7 @@ def test_objects_are_begun_accepted_and_sent_back(draft, rita):
             ("skip", IDS[1:], ["confirmed", "skipped", "skipped"]),
         ):
             known = len(events_of(draft))
-            answer = act(rita, draft, deed, chosen, "Not on show.", htmx)
+            answer = act(rita, draft, deed, chosen, "Not on show.", htmx=htmx)
             assert answer.status_code == (200 if htmx else 302)
             assert states(draft) == after
             events = events_of(draft)[known:]
@@ -78,9 +78,11 @@ def test_objects_are_begun_accepted_and_sent_back(draft, rita):
         ("begin", ["O-1"], "a\0b", "Some fields need attention"),
     ],
 )
-def test_a_refusal_is_said_once_and_keeps_choice_and_reason(draft, rita, htmx, deed, chosen, reason, words):
+def test_a_refusal_is_said_once_and_keeps_choice_and_reason(
+    *, draft, rita, htmx, deed, chosen, reason, words
+):
     before = snapshot(draft)
-    answer = act(rita, draft, deed, chosen, reason, htmx)
+    answer = act(rita, draft, deed, chosen, reason, htmx=htmx)
     assert answer.status_code == 409
     assert snapshot(draft) == before
     root = read(answer)
@@ -126,13 +128,13 @@ def test_page_and_search_stay_as_they_were(draft, rita, team, htmx):
     carried = filled(read(rita.get(f"{where}?object-q=box&object-page=2")), "/objects/act/")
     carried = {name: value for name, value in carried.items() if name.startswith("object-")}
     assert carried == {"object-page": "2", "object-q": "box", "object-state": ""}
-    answer = act(rita, draft, "begin", ["N-060"], "box kept", htmx, **carried)
+    answer = act(rita, draft, "begin", ["N-060"], "box kept", htmx=htmx, **carried)
     if not htmx:
         answer = rita.get(answer["Location"])
     rows = [row.every("th")[0].words for row in read(answer).every("tr")[1:]]
     assert rows[0] == "N-050"
     assert len(rows) == 50
-    refused = act(rita, draft, "accept", ["N-061"], "", htmx, **carried)
+    refused = act(rita, draft, "accept", ["N-061"], "", htmx=htmx, **carried)
     boxes = [
         box["value"]
         for box in by_id(read(refused))["part-object"].every("input")
@@ -150,7 +152,7 @@ def test_an_ended_contract_offers_no_acts(team, rita, kind, htmx):
     assert "objects-act" not in by_id(root)
     assert [box for box in root.every("input") if box["type"] == "checkbox" and box["name"] == "object"] == []
     before = snapshot(contract)
-    answer = act(rita, contract, "begin", ["O-1"], "", htmx)
+    answer = act(rita, contract, "begin", ["O-1"], "", htmx=htmx)
     assert answer.status_code == 409
     assert "cannot be changed while the contract is" in read(answer).words
     assert snapshot(contract) == before

@@ -65,6 +65,7 @@ def pages(contract):
     task_id = contract.task_id
     thing = WorkObject.objects.of(contract.pk)[5]
     found = {section.value: address("section", task_id, section.value) for section in Section}
+    found["list"] = address("list")
     found |= {name: address(name, task_id) for name in PAGES}
     found |= {
         "objects found": address(

@@ -19,10 +19,9 @@ SAID = "said"  # allowed to write, and told what is wrong with an empty post: 20
 MEANINGS = {LOGIN: {302}, ON: {200, 302}, SAID: {200, 302, 400, 409, 422}}
 
 
-def row(anonymous, stranger, viewer, reviewer, curator, operator, exporter, owner):
-    return dict(
-        zip(WHO, (anonymous, stranger, viewer, reviewer, curator, operator, exporter, owner), strict=True)
-    )
+def row(*answers):
+    """Return who → what is answered, in the order of `WHO`."""
+    return dict(zip(WHO, answers, strict=True))
 
 
 def all_of(answer, anonymous=LOGIN):

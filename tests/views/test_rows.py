@@ -81,9 +81,7 @@ def at(name, contract, part, row=None):
 
 def edit_form(client, contract, part, row, **values):
     """Return what the edit form of `row` posts, changed by `values`."""
-    (form,) = [
-        one for one in read(client.get(at("row_edit", contract, part, row), headers=HTMX)).every("form")
-    ]
+    (form,) = list(read(client.get(at("row_edit", contract, part, row), headers=HTMX)).every("form"))
     return filled_form(form) | {f"{part}-{row.pk}-{name}": value for name, value in values.items()}
 
 
@@ -135,7 +133,7 @@ def test_a_wrong_row_comes_back_with_all_that_was_typed(draft, rita, part, htmx)
     assert summary_targets(root)
     shown = filled_form(next(one for one in root.every("form") if one["class"] == "form"))
     for field, value in (builders.EXAMPLES[part] | {name: bad}).items():
-        if field not in ("effect",):
+        if field != "effect":
             assert shown[f"{part}-new-{field}"] == value
     if htmx:
         assert answer["HX-Retarget"] == f"#add-{part}"
@@ -323,7 +321,7 @@ def test_a_row_is_removed_after_a_question(draft, rita, part, htmx):
     ],
 )
 @pytest.mark.parametrize("htmx", [False, True])
-def test_a_row_in_use_stays_and_its_users_are_named(draft, rita, part, user, words, htmx):
+def test_a_row_in_use_stays_and_its_users_are_named(*, draft, rita, part, user, words, htmx):
     builders.a_row(draft, user)
     row = ROWS[part].objects.of(draft.pk).first()
     before = snapshot(draft)

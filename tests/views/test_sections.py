@@ -1,13 +1,11 @@
 import pytest
 
-from contracts.gates.grids import Edit, edit_rows
-from contracts.gates.rows import add_row, edit_row
-from contracts.models import Event, Limit, PlaneRow, SectionMark
+from contracts.models import Limit, PlaneRow, SectionMark
 from contracts.rules.parts import PARTS, parts_of
 from contracts.rules.vocabulary import Plane, Section
 from tests import builders, people
 from tests.gates.watching import events_of, snapshot
-from tests.views.reading import by_id, check_accessible, filled, read, summary_targets
+from tests.views.reading import by_id, check_accessible, read, summary_targets
 from tests.views.visiting import HTMX, address, visitor
 
 pytestmark = pytest.mark.django_db
@@ -221,7 +219,7 @@ def test_a_change_over_somebody_elses_shows_both_and_the_second_saving_overwrite
     draft, team, rita, part, htmx
 ):
     text = "purpose" if part == "identity" else "note"
-    posted, prefix = form_of(rita, draft, part, **{text: "mine"})
+    posted, _prefix = form_of(rita, draft, part, **{text: "mine"})
     theirs, _ = form_of(rita, draft, part, **{text: "theirs"})
     where = place(draft, PARTS[part].section.value)
     assert visitor(people.owner(team)).post(where, theirs).status_code == 302
@@ -241,7 +239,7 @@ def test_a_change_over_somebody_elses_shows_both_and_the_second_saving_overwrite
 
 
 def test_only_what_was_typed_is_overwritten(draft, team, rita):
-    posted, prefix = form_of(rita, draft, "identity", purpose="mine", title="Mine too")
+    posted, _prefix = form_of(rita, draft, "identity", purpose="mine", title="Mine too")
     theirs, _ = form_of(
         rita, draft, "identity", purpose="theirs", workflow_name="labels", acceptance="worker"
     )
@@ -266,7 +264,7 @@ def test_only_what_was_typed_is_overwritten(draft, team, rita):
 
 
 def test_two_people_save_different_rows_of_one_grid(draft, team, rita):
-    mine, prefix = form_of(rita, draft, "plane")
+    mine, _prefix = form_of(rita, draft, "plane")
     other = visitor(people.owner(team))
     theirs, _ = form_of(rita, draft, "plane", readers="theirs")
     rows = list(PlaneRow.objects.of(draft.pk))
@@ -344,7 +342,7 @@ def test_without_the_version_that_was_seen_nothing_is_overwritten(draft, rita, p
 
 
 def test_a_version_that_is_no_number_is_refused(draft, rita):
-    posted, prefix = form_of(rita, draft, "gate", note="x", version="one")
+    posted, _prefix = form_of(rita, draft, "gate", note="x", version="one")
     assert rita.post(place(draft, "owner"), posted).status_code == 422
 
 

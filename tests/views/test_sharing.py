@@ -98,6 +98,9 @@ def test_removing_somebody_unknown_is_refused(contract, team):
 def test_who_gives_up_sharing_leaves_the_page(contract, team):
     owner = people.owner(team)
     answer = post(contract, owner, username=owner.username, rights=[Right.VIEW.value])
+    assert answer.status_code in (409, 422)  # somebody must be left who may share
+    post(contract, owner, username=people.viewer(team).username, rights=[Right.SHARE.value])
+    answer = post(contract, owner, username=owner.username, rights=[Right.VIEW.value])
     assert answer.url == address("overview", contract.task_id)
 
 
