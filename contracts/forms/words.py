@@ -8,7 +8,7 @@ from contracts.rules.vocabulary import LINE_MAX
 from contracts.rules.words import Labelled
 
 # Values that are message ids themselves: the kind of a credential, a state, the label of a field or a row.
-NAMES = frozenset({"kind", "state", "field", "row"})
+NAMES = frozenset({"kind", "state", "field", "row", "member"})
 
 
 class Said(Protocol):

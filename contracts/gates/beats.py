@@ -48,7 +48,8 @@ class Turn:
     """One gate's turn with a locked contract: the row, the time, the actor, and what is to be recorded.
 
     `part` and `subject` name what a refusal is recorded against. `fresh`: the contract is made in this very
-    turn, so that a refusal leaves nothing of it.
+    turn, so that a refusal leaves nothing of it. `stands`: what was noted is true whatever becomes of the
+    act (an item whose time has run out), and is stored together with the refusal.
     """
 
     contract: Contract
@@ -60,6 +61,7 @@ class Turn:
     fresh: bool = False
     entries: list[Entry] = field(default_factory=list)
     answered: bool = False
+    stands: bool = False
 
     def note(
         self,
@@ -166,11 +168,12 @@ def settle(turn: Turn, verdict: Verdict) -> None:
         transaction.set_rollback(True)
         return
     if not verdict.allowed:
-        turn.entries = [Entry(turn.act, turn.part, turn.subject, refused=verdict.code)]
+        kept = turn.entries if turn.stands else []
+        turn.entries = [*kept, Entry(turn.act, turn.part, turn.subject, refused=verdict.code)]
     if not turn.entries:
         return
     append_events(contract, turn.now, turn.actor, turn.entries)
-    if verdict.allowed and not turn.fresh:
+    if (verdict.allowed or turn.stands) and not turn.fresh:
         contract.revision += 1
         contract.revised_at = turn.now
         contract.save()

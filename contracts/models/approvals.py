@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from contracts.models.content import ContentRow, choices, one_of, reference
+from contracts.rules.approving import Bound, Item
 from contracts.rules.states import ApprovalState
 from contracts.rules.vocabulary import EXPIRY_MAX_HOURS, LINE_MAX, LOCATION_MAX, OnTimeout
 
@@ -179,6 +180,34 @@ class Approval(ContentRow):
 
     def __str__(self) -> str:
         return self.item_id
+
+    def bound(self) -> Bound:
+        """Return the tuple this item was made for."""
+        return Bound(
+            operation_key=self.operation_key,
+            tool=self.tool,
+            fingerprint=self.fingerprint,
+            draft=self.draft.artefact_id if self.draft else "",
+            draft_version=self.draft_version,
+            draft_sha256=self.draft_sha256,
+            target=self.target,
+            requester=self.requester,
+            policy_number=self.policy_number,
+            scope=self.scope,
+            task_deadline=self.task_deadline,
+        )
+
+    def item(self) -> Item:
+        """Return what the rules of deciding and using look at."""
+        return Item(
+            state=self.state,
+            bound=self.bound(),
+            author=self.author,
+            last_editor=self.last_editor,
+            expires_at=self.expires_at,
+            consumed=self.consumed_at is not None,
+            decided_by=self.decided_by,
+        )
 
 
 class ApprovalVote(ContentRow):

@@ -33,6 +33,39 @@ SENTENCES: Mapping[str, str] = {
     "last_to_share": N_("Somebody must be left who may share this contract."),
     "nothing_selected": N_("Nothing was selected."),
     "nothing_to_move": N_("This row is already at the end."),
+    "no_such_operation": N_("There is no such operation in this contract."),
+    "operation_not_pending": N_("This operation is no longer waiting to be sent."),
+    "expiry_out_of_range": N_(
+        "An item may wait for at most %(hours)d hours here, and not beyond the deadline."
+    ),
+    "no_such_item": N_("There is no such approval item in this contract."),
+    "unknown_decision": N_("A decision is “approved” or “rejected”."),
+    "workers_never_decide": N_("Only a person decides."),
+    "own_request": N_("Who asked cannot decide."),
+    "own_draft": N_("Who wrote or last edited the draft cannot decide on it."),
+    "policy_unreadable": N_("The approval policy cannot be read, so nothing is decided or sent."),
+    "no_right_to_decide": N_("You may not decide on approvals of this contract."),
+    "login_not_fresh": N_("Confirm who you are, then decide."),
+    "second_factor_missing": N_("This contract asks for a second factor."),
+    "already_decided": N_("This was decided already; the first decision stands."),
+    "item_pending": N_("This item still waits for a decision."),
+    "item_approved": N_("This item is approved."),
+    "item_rejected": N_("This item was rejected."),
+    "item_withdrawn": N_("This item was withdrawn."),
+    "item_stale": N_("What was asked for has changed, so this item no longer covers it: %(member)s."),
+    "item_expired": N_("The time for this item has run out; nobody decided."),
+    "not_approved": N_("No approval covers this call."),
+    "approval_used": N_("The approval of this call was used already; it covers one sending."),
+    "stale_generation": N_("Another owner has taken over; the generation is %(generation)d now."),
+    "lease_lapsed": N_("The lease has lapsed; nothing is sent without it."),
+    "unknown_first": N_(
+        "The result of an operation is unknown; ask the target before anything else is sent."
+    ),
+    "cap_reached": N_("The cap on tool attempts is reached."),
+    "fingerprint_differs": N_("What you were shown is not what this item is about; open it again."),
+    "one_vote_per_curator": N_("You have given your word on this item already."),
+    "one_waiting_item_per_operation": N_("Another item waits for a decision on this operation already."),
+    "requester_not_asking": N_("Only who asked can withdraw the item."),
     "lines_bad": N_("Lines that need attention: %(count)d; nothing was stored."),
     "task_id_is_well_formed": N_(
         "A task id begins with a letter or digit and holds letters, digits, dots, underscores, colons and "
@@ -60,7 +93,6 @@ SENTENCES: Mapping[str, str] = {
     "one_row_per_window": N_("There is a window with this name already."),
     "usage_entry_once": N_("This usage entry is here already."),
     "approval_item_once": N_("This approval item is here already."),
-    "one_waiting_item_per_operation": N_("Another item waits for a decision on this operation already."),
     "no_blanket_scope": N_("An item covers one call; there is no wider scope."),
     "vote_is_yes_or_no": N_("A vote says approved or rejected."),
     "requester_cannot_decide": N_("Who asked cannot decide."),
@@ -84,6 +116,9 @@ FIELDS: Mapping[str, str] = {
     "no_such_person": "person",
     "reason_missing": "reason",
     "not_a_member": "team",
+    "no_such_operation": "operation_key",
+    "expiry_out_of_range": "hours",
+    "unknown_decision": "decision",
 }
 
 
