@@ -163,7 +163,7 @@ class RowForm(forms.Form):
 def _form_field(field: Field) -> forms.Field:
     options: dict[str, Any] = {
         "label": gettext(field.label),
-        "help_text": gettext(field.hint) if field.hint else "",
+        "help_text": _hint(field),
         "required": False,  # the rules say what is missing, in one voice with the API
     }
     if field.kind is Kind.FLAG and field.default is not None:
@@ -171,6 +171,15 @@ def _form_field(field: Field) -> forms.Field:
     made = forms.CharField(strip=False, widget=_widget(field), **options)
     made.required_by_rule = field.required  # type: ignore[attr-defined]
     return made
+
+
+def _hint(field: Field) -> str:
+    """Return what is said about a field; a time is typed without its zone, so the zone in force is named."""
+    hint = gettext(field.hint) if field.hint else ""
+    if field.kind is not Kind.MOMENT:
+        return hint
+    zone = gettext("Time zone: %(zone)s.") % {"zone": timezone.get_current_timezone_name()}
+    return f"{hint} {zone}".strip()
 
 
 def _widget(field: Field) -> forms.Widget:

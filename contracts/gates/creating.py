@@ -23,22 +23,15 @@ from contracts.models import (
     Team,
     TeamRole,
 )
-from contracts.rules.document import LISTS, Document
+from contracts.rules.document import FIXED, LISTS, Document
 from contracts.rules.parts import PARTS
 from contracts.rules.refusals import refusal
 from contracts.rules.rows import Values
 from contracts.rules.verdict import Problem, Verdict, allow
-from contracts.rules.vocabulary import ROLE_RIGHTS, Actor, Measure, Plane, Right, Role
-from contracts.rules.windows import Window
-from contracts.rules.words import Labelled
+from contracts.rules.vocabulary import ROLE_RIGHTS, Actor, Right, Role
 
 CREATORS_RIGHTS = (Right.VIEW, Right.FILL, Right.EXPORT, Right.SHARE)
 # Parts whose rows every contract has: the fact that tells them apart, and its words.
-FIXED: Mapping[str, tuple[str, type[Labelled]]] = {
-    "plane": ("plane", Plane),
-    "limit": ("measure", Measure),
-    "window": ("window", Window),
-}
 
 
 def create_contract(*, user: Any, actor: Actor, team: Team, document: Document) -> Verdict:

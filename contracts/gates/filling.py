@@ -3,6 +3,7 @@
 Filling sets columns of the row alone; making way and following write the rows that depend on it.
 """
 
+import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
@@ -101,7 +102,7 @@ def _step(turn: Turn, row: JournalStep, new: bool) -> None:
 
 def _usage(turn: Turn, row: UsageEntry, new: bool) -> None:
     if new:
-        row.entry_id = f"hand-{next_number(turn, UsageEntry, 'pk')}"
+        row.entry_id = f"hand-{secrets.token_hex(8)}"
         row.used_at = turn.now
 
 

@@ -8,7 +8,7 @@ from django.db.models import F
 from contracts.gates.beats import Turn, store_rows, take_turn
 from contracts.gates.filling import STEP_OF_POSITION, digest_inline, follow_sources, next_number, retire
 from contracts.gates.references import References, plain_columns
-from contracts.gates.rows import check_reason, not_open
+from contracts.gates.rows import check_reason, closed
 from contracts.models import ROWS, Artefact, ContentRow, Source, WorkObject
 from contracts.rules.parts import Part
 from contracts.rules.refusals import SENTENCES, refusal
@@ -39,8 +39,9 @@ def add_lines(*, contract_id: int, actor: Actor, part: Part, lines: Sequence[Map
     def body(turn: Turn) -> Verdict:
         if not part.pasteable:
             return refusal("not_addable")
-        if turn.contract.state not in part.open_in:
-            return not_open(turn.contract)
+        shut = closed(turn, part.open_in)
+        if shut is not None:
+            return shut
         return _store_lines(turn, part, lines)
 
     return take_turn(contract_id=contract_id, actor=actor, act="add_lines", part=part.name, body=body)
@@ -61,8 +62,9 @@ def change_objects(
     """
 
     def body(turn: Turn) -> Verdict:
-        if turn.contract.state not in OPEN_FOR_OBJECTS:
-            return not_open(turn.contract)
+        shut = closed(turn, OPEN_FOR_OBJECTS)
+        if shut is not None:
+            return shut
         refused = check_reason(reason) if reason.strip() or act is Act.SKIP else None
         if refused is not None:
             return refused

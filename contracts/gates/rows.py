@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from contracts.gates.beats import Turn, take_turn
@@ -9,6 +10,8 @@ from contracts.gates.filling import fill_in, follow, make_way, promote
 from contracts.gates.references import References, plain_columns
 from contracts.models import (
     ROWS,
+    Approval,
+    ApprovalPolicy,
     Attempt,
     Checkpoint,
     ContentRow,
@@ -20,15 +23,25 @@ from contracts.models import (
 )
 from contracts.rules.fields import Field, Kind, Refused, check_field
 from contracts.rules.parts import PARTS, Part
+from contracts.rules.parts.part import ALIVE, DRAFT
 from contracts.rules.refusals import SENTENCES, refusal
 from contracts.rules.rows import check_row
 from contracts.rules.states import ContractState, OperationState
 from contracts.rules.verdict import Problem, Verdict, allow
-from contracts.rules.vocabulary import Actor, Section
+from contracts.rules.vocabulary import Actor, ActorKind, Section
 from contracts.rules.windows import Window
 from contracts.rules.words import N_
 
 VERSIONED = ("version_label", "sha256", "location", "inline_text")
+# Facts that were agreed when the contract left draft, in parts that stay open for other facts.
+AGREED: Mapping[str, tuple[str, ...]] = {
+    "source": ("source_id", *VERSIONED),
+    "artefact": ("artefact_id", *VERSIONED),
+    "object": ("object_id",),
+    "window": ("window", "title", "setting", "provoked", "expected"),
+}
+# Parts that record what happened; totals and history are never reset.
+RECORDS = frozenset({"attempt", "checkpoint", "step", "usage"})
 REASON = Field("reason", Kind.TEXT, N_("Reason"), required=True, limit=2_000)
 # The fact of a row from which other rows were sealed: while they are there, it stays.
 SEALED = {"tool": "tool", "operation": "key"}
@@ -50,8 +63,9 @@ def add_row(*, contract_id: int, actor: Actor, part: Part, values: Mapping[str, 
     def body(turn: Turn) -> Verdict:
         if not part.addable:
             return refusal("not_addable")
-        if turn.contract.state not in part.open_in:
-            return not_open(turn.contract)
+        shut = closed(turn, part.open_in)
+        if shut is not None:
+            return shut
         return store(turn, _prepare(turn, part, ROWS[part.name](contract=turn.contract), values, new=True))
 
     return take_turn(contract_id=contract_id, actor=actor, act="add", part=part.name, body=body)
@@ -76,14 +90,15 @@ def prepare_edit(
     turn: Turn, part: Part, row_id: int, version: int, values: Mapping[str, Any]
 ) -> Verdict | Change:
     """Ask every rule about one edit; see `edit_row`. What comes back is for `store`."""
-    if turn.contract.state not in part.mendable_in:
-        return not_open(turn.contract)
+    shut = closed(turn, part.mendable_in)
+    if shut is not None:
+        return shut
     row = _load(turn, part, row_id)
     if row is None:
         return refusal("row_gone")
     if row.version != version:
         return refusal("stale_version", outcome=row)
-    return _may_mend(part, row) or _prepare(turn, part, row, values, new=False)
+    return _may_mend(turn, part, row) or _prepare(turn, part, row, values, new=False)
 
 
 def store(turn: Turn, prepared: Verdict | Change) -> Verdict:
@@ -103,11 +118,12 @@ def store(turn: Turn, prepared: Verdict | Change) -> Verdict:
 
 
 def remove_row(*, contract_id: int, actor: Actor, part: Part, row_id: int, version: int) -> Verdict:
-    """Remove a row that nothing refers to. The outcome is the row as it was."""
+    """Remove a row that nothing refers to, while the contract is a draft. The outcome is the row as it was."""
 
     def body(turn: Turn) -> Verdict:
-        if turn.contract.state not in part.mendable_in:
-            return not_open(turn.contract)
+        shut = closed(turn, part.mendable_in & DRAFT)
+        if shut is not None:
+            return shut
         row = _load(turn, part, row_id)
         if row is None:
             return refusal("row_gone")
@@ -122,8 +138,9 @@ def move_row(*, contract_id: int, actor: Actor, part: Part, row_id: int, down: b
     """Swap an ordered row with its neighbour above, or below if `down`."""
 
     def body(turn: Turn) -> Verdict:
-        if turn.contract.state not in part.open_in:
-            return not_open(turn.contract)
+        shut = closed(turn, part.open_in)
+        if shut is not None:
+            return shut
         row = _load(turn, part, row_id)
         if not isinstance(row, OrderedRow):
             return refusal("row_gone")
@@ -136,8 +153,9 @@ def mark_section(*, contract_id: int, actor: Actor, section: Section, complete: 
     """Record a person's word that a section is complete, or no longer is."""
 
     def body(turn: Turn) -> Verdict:
-        if turn.contract.state == ContractState.CANCELLED:
-            return not_open(turn.contract)
+        shut = closed(turn, ALIVE)
+        if shut is not None:
+            return shut
         found = SectionMark.objects.filter(contract=turn.contract, section=section.value).first()
         mark = found or SectionMark(contract=turn.contract, section=section.value)
         if mark.complete == complete:
@@ -166,6 +184,18 @@ def check_reason(reason: str) -> Verdict | None:
     return None
 
 
+def closed(turn: Turn, open_in: frozenset[ContractState]) -> Verdict | None:
+    """Return why nothing can be changed now, or None: the state, or a deadline that has passed.
+
+    A draft may still be given another deadline; outside draft a passed one blocks like a cancellation.
+    """
+    contract = turn.contract
+    if contract.state not in open_in:
+        return not_open(contract)
+    due = contract.deadline if contract.state != ContractState.DRAFT else None
+    return refusal("deadline_passed") if due is not None and due <= turn.now else None
+
+
 def not_open(contract: Contract) -> Verdict:
     """Return the refusal that names the state in which nothing can be changed."""
     return refusal("not_open", state=ContractState(contract.state).label)
@@ -184,8 +214,13 @@ def _load(turn: Turn, part: Part, row_id: int) -> Any:
     return row
 
 
-def _may_mend(part: Part, row: Any) -> Verdict | None:
-    """Refuse what people did not record by hand: a worker's records, decisions, calls that may have left."""
+def _may_mend(turn: Turn, part: Part, row: Any) -> Verdict | None:
+    """Refuse what people did not record by hand: a worker's records, decisions, calls that may have left.
+
+    What was recorded before a contract first left draft stays, also when it is a draft again.
+    """
+    if turn.contract.plan_digest and part.name in RECORDS:
+        return refusal("record_stays")
     attempt = row if isinstance(row, Attempt) else None
     if isinstance(row, Checkpoint | JournalStep):
         attempt = row.attempt
@@ -198,12 +233,10 @@ def _may_mend(part: Part, row: Any) -> Verdict | None:
 def _may_remove(turn: Turn, part: Part, row: Any) -> Verdict | None:
     if part.fixed and (not part.addable or row.window in set(Window)):
         return refusal("fixed_row")
-    if part.name in ("source", "artefact") and turn.contract.state != ContractState.DRAFT:
-        return refusal("new_version_needed")
     users = _users(turn.contract, row)
     if users:
         return refusal("row_in_use", users=", ".join(users))
-    return _may_mend(part, row)
+    return _may_mend(turn, part, row)
 
 
 def _prepare(turn: Turn, part: Part, row: Any, values: Mapping[str, Any], *, new: bool) -> Verdict | Change:
@@ -220,7 +253,29 @@ def _prepare(turn: Turn, part: Part, row: Any, values: Mapping[str, Any], *, new
     after = row.facts()
     if after == before:
         return allow(row, code="unchanged")
-    return _unsealed(turn, part, row, before, after) or Change(part, row, before, after)
+    if isinstance(row, ApprovalPolicy) and _binds(turn.contract):
+        row.number += 1  # whatever was bound to the former version no longer fits
+        after = row.facts()
+    return (
+        _raised(turn, part, before, after)
+        or _unsealed(turn, part, row, before, after)
+        or Change(part, row, before, after)
+    )
+
+
+def _binds(contract: Contract) -> bool:
+    """Tell whether anything can already be bound to the policy as it stands."""
+    return bool(contract.plan_digest) or Approval.objects.filter(contract=contract).exists()
+
+
+def _raised(
+    turn: Turn, part: Part, before: Mapping[str, Any] | None, after: Mapping[str, Any]
+) -> Verdict | None:
+    """Refuse a reviewer who raises or lifts a cap that was agreed when the contract first left draft."""
+    if part.name != "limit" or before is None or before["cap"] is None or not turn.contract.plan_digest:
+        return None
+    raised = after["cap"] is None or Decimal(after["cap"]) > Decimal(before["cap"])
+    return refusal("cap_needs_operator") if raised and turn.actor.kind != ActorKind.OPERATOR else None
 
 
 def _unsealed(
@@ -253,12 +308,16 @@ def _immovable(
     names: tuple[str, ...] = ()
     if part.name == "window" and before["window"] in set(Window):
         names = ("window",)
-    if part.name in ("source", "artefact") and turn.contract.state != ContractState.DRAFT:
-        names = (f"{part.name}_id", *VERSIONED)
-    code = "fixed_row" if part.name == "window" else "new_version_needed"
+    if turn.contract.state != ContractState.DRAFT:
+        names = (*names, *AGREED.get(part.name, ()))
+    codes = {
+        "window": "fixed_row",
+        **dict.fromkeys((*VERSIONED, "source_id", "artefact_id"), "new_version_needed"),
+    }
     return [
         Problem(name, code, SENTENCES[code])
-        for name in names
+        for name in dict.fromkeys(names)
+        for code in [codes.get(name, "agreed_in_draft")]
         if name in before
         and name in values
         and values[name] != before[name]

@@ -50,7 +50,9 @@ MEMBERS: Mapping[str, str] = {
     "policy_number": N_("Policy version"),
     "scope": N_("Scope"),
     "task_deadline": N_("Deadline of the task"),
-    "decider": N_("Right of who decided"),  # no member of the tuple, and it can be lost before the use
+    # No members of the tuple: what else can take an approval away before it is used.
+    "decider": N_("Right of who decided"),
+    "origin": N_("Where it was decided"),
 }
 
 

@@ -2,23 +2,27 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from contracts.rules.coherence import LISTS, check_coherence, pointer, rows_of
+from contracts.rules.completeness import Progress, missing_things
 from contracts.rules.fields import Field, Kind, Refused, check_field
 from contracts.rules.fingerprint import canonical, digest_bytes, fingerprint, operation_key
 from contracts.rules.parts import PARTS
-from contracts.rules.parts.part import Part
+from contracts.rules.parts.part import COUNTED_LONG, Part
 from contracts.rules.rows import Values, check_row, safe_name
 from contracts.rules.states import ApprovalState, ContractState
 from contracts.rules.text import check_task_id
 from contracts.rules.verdict import Problem
-from contracts.rules.vocabulary import Section
-from contracts.rules.words import N_
+from contracts.rules.vocabulary import Measure, Plane, Section
+from contracts.rules.windows import Window
+from contracts.rules.words import N_, Labelled
 
 __all__ = [
+    "FIXED",
     "FORMAT",
     "HEAD",
     "KEYS",
@@ -32,6 +36,12 @@ __all__ = [
 
 FORMAT = "resume-state-contract"
 SCHEMA_VERSION = 1
+# Part whose rows every contract has → fact that names the row, its closed list.
+FIXED: Mapping[str, tuple[str, type[Labelled]]] = {
+    "plane": ("plane", Plane),
+    "limit": ("measure", Measure),
+    "window": ("window", Window),
+}
 HEAD = ("format", "schema_version", "task_id", "team", "revision", "revised_at")
 KEYS = (*HEAD, "complete_sections", "identity", "life", "gate", *LISTS)
 LIFE = Part(
@@ -41,7 +51,7 @@ LIFE = Part(
     N_("State"),
     (
         Field("state", Kind.CHOICE, N_("State"), words=ContractState, default=ContractState.DRAFT.value),
-        Field("generation", Kind.WHOLE, N_("Generation"), default=0),
+        Field("generation", Kind.WHOLE, N_("Generation"), default=0, high=COUNTED_LONG),
         Field("plan_digest", Kind.SHA256, N_("Plan digest")),
         Field("cancelled_at", Kind.MOMENT, N_("Cancelled at")),
         Field("cancelled_by", Kind.LINE, N_("Cancelled by")),
@@ -50,7 +60,7 @@ LIFE = Part(
         Field("archived_at", Kind.MOMENT, N_("Archived at")),
     ),
 )
-REVISION = Field("revision", Kind.WHOLE, N_("Revision"), low=1, default=1)
+REVISION = Field("revision", Kind.WHOLE, N_("Revision"), low=1, default=1, high=COUNTED_LONG)
 REVISED_AT = Field("revised_at", Kind.MOMENT, N_("Revised at"))
 TEAM = Field("team", Kind.ID, N_("Team"), limit=50)
 
@@ -79,9 +89,10 @@ class Document:
 def check_document(raw: Any, *, task_id: str = "") -> Document:
     """Read a parsed JSON document; `task_id` replaces the one it bears.
 
-    Under another task id the operation keys are computed anew, and items waiting or approved become stale:
-    a decision is never inherited by another task. The caller stores nothing while there are problems. A
-    document without problems fits the database's constraints.
+    Under another task id the operation keys are computed anew. Items waiting or approved and not yet used
+    become stale under any id: a document says what somebody claims, and a decision counts only where it was
+    made. The caller stores nothing while there are problems. A document without problems fits the database's
+    constraints, and outside draft it holds all that leaving draft asks for.
     """
     document = Document()
     if not isinstance(raw, dict):
@@ -100,9 +111,12 @@ def check_document(raw: Any, *, task_id: str = "") -> Document:
         _check_digests(document, raw["task_id"])
         document.problems += check_coherence(document.identity, document.life, document.rows)
     if not document.problems:
+        _check_complete(document)
+    if not document.problems:
         document.digest = creation_digest({**raw, "task_id": document.task_id})
         if raw["task_id"] != document.task_id:
             _move_to_new_task(document)
+        _leave_decisions_behind(document)
     return document
 
 
@@ -234,11 +248,41 @@ def _move_to_new_task(document: Document) -> None:
         )
         renamed[old] = row["key"]
     for row in document.rows["approval"]:
-        old, row["operation_key"] = row["operation_key"], renamed[row["operation_key"]]
-        if row["state"] in (ApprovalState.PENDING, ApprovalState.APPROVED):
+        row["operation_key"] = renamed[row["operation_key"]]
+
+
+def _leave_decisions_behind(document: Document) -> None:
+    waiting = (ApprovalState.PENDING, ApprovalState.APPROVED)
+    for row in document.rows["approval"]:
+        if row["state"] in waiting and row["consumed_at"] is None:
+            row["stale_member"], row["stale_was"], row["stale_now"] = "origin", row["state"], ""
             row["state"] = ApprovalState.STALE.value
-            row["stale_member"], row["stale_was"], row["stale_now"] = (
-                "operation_key",
-                old,
-                row["operation_key"],
-            )
+
+
+def _check_complete(document: Document) -> None:
+    """Ask of a document at work or at its end what leaving draft asks; marks and the clock are left out."""
+    if document.life["state"] not in (ContractState.PAUSED, ContractState.COMPLETED):
+        return
+    for thing in missing_things(_progress(document), now=datetime.min.replace(tzinfo=UTC)):
+        if thing.code != "not_marked":
+            document.add("/life/state", "incomplete_" + thing.code, thing.sentence, **thing.values)
+
+
+def _progress(document: Document) -> Progress:
+    rows = {part: _with_blanks(part, document.rows[part]) for part in ("plane", "limit", "window")}
+    deadline = document.identity["deadline"]
+    return Progress(
+        identity={**document.identity, "deadline": deadline.isoformat() if deadline else ""},
+        rows={**rows, "tool": document.rows["tool"], "gate": [document.gate]},
+        counts={part: len(listed) for part, listed in document.rows.items()},
+        touched=frozenset(),
+        marked=frozenset(document.complete_sections),
+    )
+
+
+def _with_blanks(part: str, listed: Sequence[Values]) -> list[Values]:
+    """Return the rows together with those that every contract has and the document left out."""
+    fact, words = FIXED[part]
+    given = {row[fact] for row in listed}
+    blank = {field.name: field.empty for field in PARTS[part].fields}
+    return [*listed, *({**blank, fact: word.value} for word in words if word.value not in given)]

@@ -17,6 +17,11 @@ SENTENCES: Mapping[str, str] = {
     "not_open": N_("This cannot be changed while the contract is “%(state)s”."),
     "not_addable": N_("Rows of this kind are not added by hand."),
     "fixed_row": N_("This row belongs to every contract and cannot be removed."),
+    "agreed_in_draft": N_(
+        "This was agreed when the contract left draft; an operator can return it to draft."
+    ),
+    "record_stays": N_("What was recorded before the contract left draft stays."),
+    "cap_needs_operator": N_("A cap that was agreed is raised by an operator."),
     "row_in_use": N_("Other rows refer to this one: %(users)s. Remove or change them first."),
     "kept_by_worker": N_("A worker recorded this; people do not change it."),
     "new_version_needed": N_("Versions stay as they are: add the change as a new version."),

@@ -27,6 +27,10 @@ class Checked:
     problems: tuple[Problem, ...]
 
 
+# Parts that workers record by themselves: a person who records them must say where the proof lies.
+BY_HAND = frozenset({"attempt", "checkpoint"})
+
+
 def check_row(
     part: Part, raw: Mapping[str, Any], *, document: bool = False, standing: Mapping[str, Any] | None = None
 ) -> Checked:
@@ -53,6 +57,9 @@ def check_row(
     problems.extend(_credentials(fields, values))
     if not problems:
         problems.extend(_ACROSS.get(part.name, _nothing)({**(standing or {}), **values}))
+        if part.name in BY_HAND and not document and not values["evidence"]:
+            sentence = N_("What is recorded by hand names where its proof lies.")
+            problems.append(Problem("evidence", "missing", sentence))
     return Checked(values, tuple(problems))
 
 

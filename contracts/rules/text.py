@@ -20,6 +20,8 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 WRONG_TYPE = N_("A text is expected here.")
 MISSING = N_("A value is needed here.")
 TOO_LONG = N_("At most %(limit)d characters are allowed; this has %(length)d.")
+RESERVED_TASK_IDS = frozenset({"new"})  # an address of its own
+RESERVED_TASK_ID = N_("This word has an address of its own; choose another id.")
 BAD_TASK_ID = N_(
     "“%(value)s” is not a valid task id: letters A-Z, digits, dot, underscore, colon and hyphen, at most 120, "
     "starting with a letter or digit."
@@ -115,8 +117,10 @@ def clean_text(value: str) -> str:
 
 
 def check_task_id(field: str, value: object) -> Problem | None:
-    """Check the id of a task; codes wrong_type, missing, too_long, credential, bad_pattern."""
+    """Check the id of a task; codes wrong_type, missing, too_long, credential, reserved, bad_pattern."""
     problem = _check_present(field, value, 120) or check_no_credential(field, value)
+    if problem is None and value in RESERVED_TASK_IDS:
+        return Problem(field, "reserved", RESERVED_TASK_ID)
     if problem or TASK_ID.fullmatch(str(value)):
         return problem
     return Problem(field, "bad_pattern", BAD_TASK_ID, {"value": visible_plain(str(value))})

@@ -31,6 +31,11 @@ class Loaded:
     rights: frozenset[Right]
     actor: Actor
 
+    def acting(self) -> Actor:
+        """Return who acts where an operator may do what others may not: an operator, if the person is one."""
+        kind = ActorKind.OPERATOR if self.may(Right.OPERATE) else self.actor.kind
+        return Actor(self.actor.name, kind)
+
     def may(self, right: Right) -> bool:
         """Tell whether the person holds `right` on this contract."""
         return right in self.rights

@@ -6,7 +6,7 @@ from django.core.exceptions import BadRequest
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import retarget
 
 from contracts.forms.rows import RowForm
@@ -108,10 +108,13 @@ def remove(request: Asked, task_id: str, part: str, row_id: int) -> HttpResponse
     return _in_table_or_alone(request, context, "removal", verdict)
 
 
-@require_POST
+@require_http_methods(FORM_METHODS)
 def move(request: Asked, task_id: str, part: str, row_id: int) -> HttpResponse:
-    loaded, declared = load_contract(request, task_id, Right.FILL), _table_part(part)
+    wanted = Right.FILL if request.method == "POST" else Right.VIEW
+    loaded, declared = load_contract(request, task_id, wanted), _table_part(part)
     row = find_row(loaded, declared, row_id)
+    if request.method != "POST":  # a reload, or the way back from the login page
+        return redirect(_place(loaded, declared, row))
     verdict = move_row(
         contract_id=loaded.contract.pk,
         actor=loaded.actor,

@@ -1,5 +1,6 @@
 """The nine sections in which a contract is filled in."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from contracts.forms.rows import RowForm
 from contracts.gates.grids import Edit, edit_rows
@@ -80,15 +81,19 @@ def section(request: Asked, task_id: str, section: str) -> HttpResponse:
     )
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def mark(request: Asked, task_id: str, section: str) -> HttpResponse:
+    place = reverse("contracts:section", args=[task_id, section]) + "#mark"
+    if request.method != "POST":  # a reload, or the way back from the login page
+        load_contract(request, task_id)
+        return redirect(place)
     loaded = load_contract(request, task_id, Right.FILL)
     complete = request.POST.get("complete") == "yes"
     verdict = mark_section(
         contract_id=loaded.contract.pk, actor=loaded.actor, section=Section(section), complete=complete
     )
     if verdict.allowed and not request.htmx:
-        return redirect(reverse("contracts:section", args=[task_id, section]) + "#mark")
+        return redirect(place)
     loaded.contract.refresh_from_db()
     refused = None if verdict.allowed else verdict
     context = section_context(loaded, Section(section)) | {"marked": True, "mark_refused": refused}
@@ -153,10 +158,9 @@ def _table(request: Asked, loaded: Loaded, part: Part, around: Any) -> Block:
     may_add = loaded.may(Right.FILL) and is_open(part, contract.state)
     block = Block(part, "table", may_add, _closed(loaded, part, may_add))
     block.selectable = loaded.may(Right.FILL) and may_select(part, contract.state)
-    block.search = "" if around else asked.get(f"{part.name}-q", "").replace("\0", "")[:200]
-    block.state = "" if around else asked.get(f"{part.name}-state", "")
+    block.search, block.state = ("", "") if around else _filter(part, asked)
     block.states = list(ObjectState) if part.name == "object" else []
-    rows = _matching(contract, part, block)
+    rows = matching_rows(contract, part, {} if around else asked)
     page = Paginator(rows, PAGE_SIZE)
     number = page_of(contract, part, around) if around else asked.get(f"{part.name}-page", 1)
     block.page = page.get_page(number)
@@ -168,15 +172,22 @@ def _table(request: Asked, loaded: Loaded, part: Part, around: Any) -> Block:
     return block
 
 
-def _matching(contract: Contract, part: Part, block: Block) -> QuerySet[Any]:
+def _filter(part: Part, asked: Mapping[str, str]) -> tuple[str, str]:
+    """Return the search and the state that were asked for; no text holds a NUL, and the database takes none."""
+    return asked.get(f"{part.name}-q", "").replace("\0", "")[:200], asked.get(f"{part.name}-state", "")
+
+
+def matching_rows(contract: Contract, part: Part, asked: Mapping[str, str]) -> QuerySet[Any]:
+    """Return the rows of this contract that fit the search and the state in `asked`, in the table's order."""
+    search, state = _filter(part, asked)
     rows: QuerySet[Any] = ROWS[part.name].objects.of(contract.pk).joined()
-    if block.search and part.name in SEARCHED:
+    if search and part.name in SEARCHED:
         found = Q()
         for column in SEARCHED[part.name]:
-            found |= Q(**{f"{column}__icontains": block.search})
+            found |= Q(**{f"{column}__icontains": search})
         rows = rows.filter(found)
-    if block.state in set(ObjectState) and part.name == "object":
-        rows = rows.filter(state=block.state)
+    if state in set(ObjectState) and part.name == "object":
+        rows = rows.filter(state=state)
     return rows
 
 
@@ -239,7 +250,7 @@ def _save(request: Asked, loaded: Loaded, section: Section) -> HttpResponse:
 
 
 def _store(loaded: Loaded, part: Part, rows: list[Any], forms: list[RowForm]) -> Verdict:
-    contract_id, actor = loaded.contract.pk, loaded.actor
+    contract_id, actor = loaded.contract.pk, loaded.acting()
     if part.single:
         row, form = rows[0], forms[0]
         seen, values = form.seen_version(), form.raw_values()

@@ -105,7 +105,7 @@ def shown_row(part: Part, row: ContentRow, state: str, *, may_fill: bool) -> Sho
             if field.name not in columns and (cell := _cell(field, facts)).kind != "empty"
         ),
         mendable=mendable,
-        removable=mendable and (not part.fixed or own_window),
+        removable=mendable and state == ContractState.DRAFT and (not part.fixed or own_window),
         selectable=may_fill and may_select(part, state),
         drilled=part.name != "window" or bool(facts["verdict"]),
     )

@@ -6,7 +6,7 @@ from typing import Any
 from playwright.sync_api import expect
 
 from contracts.rules.vocabulary import Section
-from tests import builders, people
+from tests import builders, documents, people
 from tests.browser import walking
 from tests.browser.walking import Walker
 
@@ -23,7 +23,7 @@ def fill_the_world(team: Any) -> None:
     for part in ROWS:
         builders.a_row(draft, part, owner)
     builders.a_paused(team, owner, task_id=PAUSED)
-    builders.done(builders.created(team, owner, builders.full_document(FULL, team)))
+    builders.done(builders.created(team, owner, documents.full_document(FULL, team)))
 
 
 def sight(go: Callable[[Walker], None]) -> Callable[[Walker], None]:

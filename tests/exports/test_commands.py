@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from contracts.exports.schema import schema_text
 from contracts.models import Contract, Event, ReservedTaskId, Team
 from contracts.rules.vocabulary import ActorKind, Role
-from tests import builders, people
+from tests import builders, documents, people
 from tests.exports.telling import as_json, as_text, store
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def run(*words, **options):
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
 def test_export_writes_the_bytes_of_the_browser_to_the_standard_output(language, monkeypatch):
-    contract = store(builders.full_document())
+    contract = store(documents.full_document())
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii", newline="\r\n"))
     call_command("export", contract.task_id, "--format", "txt", "--lang", language)
@@ -36,7 +36,7 @@ def test_export_writes_the_bytes_of_the_browser_to_the_standard_output(language,
 
 
 def test_export_writes_a_file_whole_or_not_at_all(tmp_path):
-    contract = store(builders.full_document())
+    contract = store(documents.full_document())
     file = tmp_path / "contract.json"
     run("export", contract.task_id, "--format", "json", "--output", file)
     assert file.read_bytes() == as_json(contract)
@@ -50,7 +50,7 @@ def test_export_names_a_task_that_is_not_there():
 
 
 def test_import_gives_the_contract_back_under_another_id(tmp_path):
-    contract = store(builders.full_document())
+    contract = store(documents.full_document())
     file = tmp_path / "contract.json"
     file.write_bytes(as_json(contract))
     out, _, refused = run("import_contract", file, "--task-id", "again")
@@ -73,7 +73,7 @@ def test_import_with_a_name_lets_that_person_own_it(tmp_path):
 
 
 def test_import_tells_every_problem_by_pointer_and_stores_nothing(tmp_path):
-    raw = builders.full_document()
+    raw = documents.full_document()
     people.owner(builders.a_team())
     raw["objects"][0]["state"] = "finished"
     raw["sources"][0]["sha256"] = "abc"
@@ -93,7 +93,7 @@ def test_import_tells_every_problem_by_pointer_and_stores_nothing(tmp_path):
 
 
 def test_import_refuses_a_task_id_that_was_used_with_another_plan(tmp_path):
-    contract = store(builders.full_document())
+    contract = store(documents.full_document())
     file = tmp_path / "contract.json"
     file.write_bytes(as_json(contract).replace(b"Labels of the spring show", b"Labels of the autumn show"))
     before = as_json(contract)
@@ -152,10 +152,9 @@ def test_a_workbench_in_use_gets_no_examples():
     assert not Contract.objects.exists()
 
 
-def test_add_person_shows_a_password_that_works():
-    out = run(
-        "add_person", "mei", "--team", "labels", "--team-name", "Labels", "--role", "reviewer", "exporter"
-    )[0]
+@pytest.mark.parametrize("roles", [["reviewer", "exporter"], ["reviewer", "--role", "exporter"]])
+def test_add_person_shows_a_password_that_works(roles):
+    out = run("add_person", "mei", "--team", "labels", "--team-name", "Labels", "--role", *roles)[0]
     password = re.match(r"mei  (\S+)\n", out)[1]
     person = authenticate(username="mei", password=password)
     roles = {group.team_role.role for group in person.groups.all()}

@@ -12,7 +12,7 @@ from contracts.rules.completeness import missing_things
 from contracts.rules.document import check_document
 from contracts.rules.rows import RESULT_FIELDS
 from contracts.rules.vocabulary import Section
-from tests import builders, people
+from tests import builders, documents, people
 from tests.exports.telling import as_text, store
 
 NOW = datetime(2029, 3, 31, 13, 47, 12, 345, tzinfo=UTC)
@@ -96,7 +96,7 @@ def test_a_blank_document_can_be_created():
 
 @pytest.mark.django_db
 def test_a_copy_holds_what_is_agreed_and_nothing_that_happened():
-    raw = builders.full_document()
+    raw = documents.full_document()
     raw["windows"][0] |= {
         "verdict": "held",
         "run_at": builders.NEAR["start"],

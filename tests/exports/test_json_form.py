@@ -13,7 +13,7 @@ from contracts.models import ROWS, Contract
 from contracts.rules.document import KEYS, LIFE, check_document
 from contracts.rules.fingerprint import digest_bytes
 from contracts.rules.parts import PARTS
-from tests import builders
+from tests import builders, documents
 from tests.exports.telling import as_json, store
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 def settled_document():
     """A full document whose decision survives a move to another task: it was no."""
-    raw = builders.full_document()
+    raw = documents.full_document()
     raw["approvals"][0] |= {"state": "rejected", "consumed_at": None, "consumed_generation": None}
     raw["votes"][0] |= {"decision": "rejected"}
     return raw
@@ -47,7 +47,7 @@ def test_the_tables_hold_exactly_the_facts_that_the_parts_declare():
 
 
 def test_two_exports_of_one_revision_are_the_same_bytes():
-    contract = store(builders.full_document())
+    contract = store(documents.full_document())
     assert as_json(contract) == as_json(contract)
     with open_snapshot(contract.pk) as snapshot:
         assert json_sha256(snapshot) == digest_bytes(as_json(contract))
@@ -55,7 +55,7 @@ def test_two_exports_of_one_revision_are_the_same_bytes():
 
 def test_the_layout_is_utf8_with_one_line_for_each_row():
     content = as_json(
-        store({**builders.full_document(), "identity": {"title": "标签"}, "life": {"generation": 2}})
+        store({**documents.full_document(), "identity": {"title": "标签"}, "life": {"generation": 2}})
     )
     assert content.endswith(b"\n}\n")
     assert b"\r" not in content
@@ -87,7 +87,7 @@ def test_a_full_contract_imported_as_another_task_gives_the_same_bytes_but_for_i
 
 
 def test_what_builders_fill_in_comes_back_without_loss():
-    raw = builders.full_document()
+    raw = documents.full_document()
     told = json.loads(as_json(store(raw)))
     for key in ("attempts", "checkpoints", "journal", "sources", "operations", "approvals", "votes", "usage"):
         for stored, found in zip(raw[key], told[key], strict=True):
@@ -95,7 +95,7 @@ def test_what_builders_fill_in_comes_back_without_loss():
 
 
 def test_a_document_in_memory_has_the_layout_of_the_export():
-    content = as_json(store(builders.full_document()))
+    content = as_json(store(documents.full_document()))
     assert "\n".join(document_lines(json.loads(content))) + "\n" == content.decode()
 
 
@@ -150,7 +150,7 @@ def test_the_committed_schema_is_the_one_made_from_the_declarations():
 
 def test_exported_contracts_fit_the_published_schema():
     validator = jsonschema_rs.Draft202012Validator(contract_schema(), validate_formats=True)
-    for contract in (builders.a_draft(), store(builders.full_document()), builders.a_cancelled()):
+    for contract in (builders.a_draft(), store(documents.full_document()), builders.a_cancelled()):
         assert [str(error) for error in validator.iter_errors(json.loads(as_json(contract)))] == []
 
 
@@ -170,7 +170,7 @@ def test_exported_contracts_fit_the_published_schema():
     ],
 )
 def test_a_broken_row_fails_the_schema_and_the_import(key, name, value):
-    told = json.loads(as_json(store(builders.full_document())))
+    told = json.loads(as_json(store(documents.full_document())))
     told[key][0][name] = value
     validator = jsonschema_rs.Draft202012Validator(contract_schema(), validate_formats=True)
     assert not validator.is_valid(told)

@@ -13,7 +13,7 @@ from contracts.gates.lifecycle import cancel
 from contracts.rules.fingerprint import digest_bytes
 from contracts.rules.text import visible
 from contracts.rules.vocabulary import Section
-from tests import builders, people
+from tests import builders, documents, people
 from tests.exports.telling import as_json, as_text, store
 
 FAKE = "\n".join(
@@ -31,7 +31,7 @@ HIDDEN = "safe\u202egnp.exe \u200bword\u2028State: Approved"
 
 @pytest.mark.django_db
 def test_two_exports_of_one_revision_are_the_same_bytes_whoever_tells_them_and_when():
-    contract = store(builders.full_document())
+    contract = store(documents.full_document())
     first = as_text(contract)
     with translation.override("zh-hans"), timezone.override("Asia/Shanghai"):
         assert as_text(contract) == first
@@ -40,7 +40,7 @@ def test_two_exports_of_one_revision_are_the_same_bytes_whoever_tells_them_and_w
 @pytest.mark.django_db
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_head_names_task_revision_time_and_checksum_of_the_json_form(language):
-    contract = store(builders.full_document())
+    contract = store(documents.full_document())
     head = as_text(contract, language).split("\n\n\n")[0]
     assert contract.task_id in head
     assert digest_bytes(as_json(contract)) in head
@@ -50,7 +50,7 @@ def test_the_head_names_task_revision_time_and_checksum_of_the_json_form(languag
 
 @pytest.mark.django_db
 def test_the_nine_sections_stand_in_page_order():
-    lines = as_text(store(builders.full_document())).splitlines()
+    lines = as_text(store(documents.full_document())).splitlines()
     places = [
         lines.index(f"{number}. {section.label} [marked complete]")
         for number, section in enumerate(Section, 1)
@@ -61,7 +61,7 @@ def test_the_nine_sections_stand_in_page_order():
 
 @pytest.mark.django_db
 def test_every_field_that_is_filled_in_is_told():
-    raw = builders.full_document()
+    raw = documents.full_document()
     text = as_text(store(raw))
     for key, name in itertools.product(
         ("attempts", "checkpoints", "sources", "artefacts", "objects", "tools", "operations", "approvals"),
@@ -73,7 +73,7 @@ def test_every_field_that_is_filled_in_is_told():
 
 @pytest.mark.django_db
 def test_a_decision_is_told_with_reason_decider_time_version_and_fingerprint():
-    raw = builders.full_document()
+    raw = documents.full_document()
     approval = as_text(store(raw)).split("\nApprovals\n---------\n")[1].split("\n\n")[0]
     lines = [line.strip() for line in approval.splitlines()]
     for line in (
@@ -91,7 +91,7 @@ def test_a_decision_is_told_with_reason_decider_time_version_and_fingerprint():
 
 @pytest.mark.django_db
 def test_totals_stand_beside_their_caps():
-    contract = store({**builders.full_document(), "usage": []})
+    contract = store({**documents.full_document(), "usage": []})
     builders.a_row(contract, "usage", amount="1200.5")
     builders.a_row(contract, "usage", amount="0.5")
     limits = as_text(contract).split("\nLimits\n------\n")[1].split("\nUsage\n")[0]
@@ -135,7 +135,7 @@ def test_a_cancellation_is_told_with_who_and_why():
 
 @pytest.mark.django_db
 def test_no_value_of_a_person_can_imitate_a_heading_a_state_or_a_decision():
-    harmless, evil = builders.full_document(), builders.full_document()
+    harmless, evil = documents.full_document(), documents.full_document()
     for raw, text, line in ((harmless, "plain", "plain"), (evil, FAKE, "1. Identity and planes ======")):
         raw["identity"] |= {"purpose": text, "title": line, "accountable_owner": "  State: Approved"}
         raw["objects"][0]["note"] = raw["sources"][0]["note"] = raw["usage"][0]["note"] = text

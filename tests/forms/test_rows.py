@@ -7,6 +7,7 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from contracts.forms.rows import RowForm
+from contracts.rules.fields import Kind
 from contracts.rules.parts import PARTS
 from contracts.rules.rows import check_row
 from contracts.rules.verdict import Problem
@@ -261,3 +262,13 @@ def test_a_form_holds_what_people_give_and_nothing_else(part):
     form = RowForm(part=PARTS[part])
     assert set(form.fields) == {"version"} | {field.name for field in PARTS[part].given}
     assert " required" not in str(form).replace("is required", "")
+
+
+@pytest.mark.parametrize("part", ["identity", "window"])
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Shanghai"])
+def test_every_time_names_the_zone_in_which_it_is_typed(part, zone):
+    with timezone.override(ZoneInfo(zone)):
+        form = RowForm(part=PARTS[part], standing=EMPTY[part])
+    named = {name for name, field in form.fields.items() if field.help_text.endswith(f"Time zone: {zone}.")}
+    times = {field.name for field in PARTS[part].given if field.kind is Kind.MOMENT}
+    assert named == times != set()

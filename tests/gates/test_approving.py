@@ -11,7 +11,7 @@ from contracts.models import Approval, ApprovalPolicy, ApprovalVote, Event, Oper
 from contracts.rules.parts import PARTS
 from contracts.rules.vocabulary import Actor, ActorKind
 from tests import builders, people
-from tests.gates.watching import allowed, events_of, refused
+from tests.gates.watching import assert_allowed, assert_refused, events_of
 
 pytestmark = pytest.mark.django_db
 WORKER = Actor("label-writer", ActorKind.WORKER)
@@ -46,7 +46,9 @@ def key(contract):
 
 
 def ask(contract, **given):
-    verdict, _ = allowed(contract, request_approval, **{"operation_key": key(contract), **ASKED, **given})
+    verdict, _ = assert_allowed(
+        contract, request_approval, **{"operation_key": key(contract), **ASKED, **given}
+    )
     return verdict.outcome
 
 
@@ -80,7 +82,7 @@ def test_an_item_copies_the_whole_tuple_of_one_call(contract):
 
 
 def test_t10_an_item_without_reason_names_the_missing_member(contract):
-    verdict = refused(
+    verdict = assert_refused(
         contract, "bad_values", request_approval, operation_key=key(contract), **{**ASKED, "reason": " "}
     )
     assert [(p.field, p.code) for p in verdict.problems] == [("reason", "missing")]
@@ -97,19 +99,19 @@ def test_t10_an_item_without_reason_names_the_missing_member(contract):
     ],
 )
 def test_what_cannot_be_asked_is_refused(contract, given, code):
-    refused(contract, code, request_approval, **{"operation_key": key(contract), **ASKED, **given})
+    assert_refused(contract, code, request_approval, **{"operation_key": key(contract), **ASKED, **given})
 
 
 def test_a_draft_contract_and_a_sent_operation_ask_for_nothing(contract):
     Operation.objects.filter(contract=contract).update(state="sending", generation=1)
-    refused(contract, "operation_not_pending", request_approval, operation_key=key(contract), **ASKED)
+    assert_refused(contract, "operation_not_pending", request_approval, operation_key=key(contract), **ASKED)
     draft = builders.a_draft()
-    refused(draft, "not_open", request_approval, operation_key="0" * 64, **ASKED)
+    assert_refused(draft, "not_open", request_approval, operation_key="0" * 64, **ASKED)
 
 
 def test_one_item_waits_per_operation_until_it_is_out_of_date(contract):
     first = ask(contract)
-    verdict = refused(
+    verdict = assert_refused(
         contract, "one_waiting_item_per_operation", request_approval, operation_key=key(contract), **ASKED
     )
     assert verdict.outcome == first
@@ -123,30 +125,32 @@ def test_one_item_waits_per_operation_until_it_is_out_of_date(contract):
 
 def test_a_curator_approves_and_the_decision_is_stored(contract, curator):
     item = ask(contract)
-    allowed(contract, decide, **word(item, curator, reason="Reads well."))
+    assert_allowed(contract, decide, **word(item, curator, reason="Reads well."))
     item.refresh_from_db()
     assert (item.state, item.decided_by, item.decision_reason) == ("approved", "carla", "Reads well.")
 
 
 def test_t06_t50_the_first_decision_stands(contract, curator):
     item = ask(contract)
-    allowed(contract, decide, **word(item, curator))
-    verdict = refused(contract, "already_decided", decide, **word(item, curator, "rejected", reason="No."))
+    assert_allowed(contract, decide, **word(item, curator))
+    verdict = assert_refused(
+        contract, "already_decided", decide, **word(item, curator, "rejected", reason="No.")
+    )
     assert (verdict.outcome.state, verdict.outcome.decided_by) == ("approved", "carla")
 
 
 def test_a_rejection_needs_its_reason(contract, curator):
     item = ask(contract)
-    refused(contract, "reason_missing", decide, **word(item, curator, "rejected"))
-    refused(contract, "bad_values", decide, **word(item, curator, reason="a\x00"))
-    allowed(contract, decide, **word(item, curator, "rejected", reason="The date is wrong."))
+    assert_refused(contract, "reason_missing", decide, **word(item, curator, "rejected"))
+    assert_refused(contract, "bad_values", decide, **word(item, curator, reason="a\x00"))
+    assert_allowed(contract, decide, **word(item, curator, "rejected", reason="The date is wrong."))
     item.refresh_from_db()
     assert (item.state, item.decision_reason) == ("rejected", "The date is wrong.")
 
 
 def test_t09_a_worker_decides_nothing(contract, curator):
     item = ask(contract)
-    refused(
+    assert_refused(
         contract, "workers_never_decide", decide, **word(item, curator, actor=Actor("w", ActorKind.WORKER))
     )
 
@@ -155,16 +159,16 @@ def test_rights_are_read_afresh_and_no_superuser_is_spared(contract, curator):
     item = ask(contract)
     viewer = people.viewer(contract.team)
     get_user_model().objects.filter(pk=viewer.pk).update(is_superuser=True)
-    refused(contract, "no_right_to_decide", decide, **word(item, viewer))
+    assert_refused(contract, "no_right_to_decide", decide, **word(item, viewer))
     curator.groups.clear()
-    refused(contract, "no_right_to_decide", decide, **word(item, curator))
+    assert_refused(contract, "no_right_to_decide", decide, **word(item, curator))
     get_user_model().objects.filter(pk=curator.pk).update(is_active=False)
-    refused(contract, "no_right_to_decide", decide, **word(item, curator))
+    assert_refused(contract, "no_right_to_decide", decide, **word(item, curator))
 
 
 def test_the_last_editor_cannot_decide_on_the_own_draft(contract):
     item = ask(contract)
-    refused(contract, "own_draft", decide, **word(item, people.owner(contract.team)))
+    assert_refused(contract, "own_draft", decide, **word(item, people.owner(contract.team)))
 
 
 @pytest.mark.parametrize(
@@ -178,7 +182,7 @@ def test_the_last_editor_cannot_decide_on_the_own_draft(contract):
 )
 def test_a_decision_that_does_not_fit_changes_nothing(contract, curator, given, code):
     item = ask(contract)
-    refused(contract, code, decide, **word(item, curator, **given))
+    assert_refused(contract, code, decide, **word(item, curator, **given))
 
 
 def test_t51_t65_a_changed_draft_makes_the_item_stale_with_both_values(contract, curator):
@@ -197,7 +201,7 @@ def test_t51_t65_a_changed_draft_makes_the_item_stale_with_both_values(contract,
         ("tuple_changed", ""),
         ("decide", "item_stale"),
     ]
-    refused(contract, "item_stale", decide, **word(item, curator))
+    assert_refused(contract, "item_stale", decide, **word(item, curator))
 
 
 def test_t56_t59_an_item_out_of_time_is_nobodys_no(contract, curator):
@@ -226,24 +230,24 @@ def test_t52_saving_the_same_draft_again_keeps_the_item(contract, curator):
         version=draft.version,
         values=values,
     )
-    allowed(contract, decide, **word(item, curator))
+    assert_allowed(contract, decide, **word(item, curator))
 
 
 def test_a_cancelled_contract_decides_nothing(contract, curator):
     item = ask(contract)
     assert cancel(contract_id=contract.pk, actor=people.acting(curator), reason="Not needed.").allowed
-    refused(contract, "not_open", decide, **word(item, curator))
+    assert_refused(contract, "not_open", decide, **word(item, curator))
 
 
 def test_a_quorum_needs_that_many_different_curators(contract, curator):
     ApprovalPolicy.objects.filter(contract=contract).update(quorum=2)
     item = ask(contract)
-    allowed(contract, decide, **word(item, curator))
+    assert_allowed(contract, decide, **word(item, curator))
     item.refresh_from_db()
     assert item.state == "pending"
-    refused(contract, "one_vote_per_curator", decide, **word(item, curator))
+    assert_refused(contract, "one_vote_per_curator", decide, **word(item, curator))
     second = people.person("dora", contract.team, *people_roles())
-    allowed(contract, decide, **word(item, second))
+    assert_allowed(contract, decide, **word(item, second))
     item.refresh_from_db()
     assert (item.state, item.decided_by) == ("approved", "dora")
 
@@ -258,25 +262,25 @@ def test_t15_a_policy_that_does_not_parse_closes_the_gate(contract, curator):
     item = ask(contract)
     ApprovalPolicy.objects.filter(contract=contract).delete()
     assert current_policy(contract) is None
-    refused(contract, "policy_unreadable", decide, **word(item, curator))
+    assert_refused(contract, "policy_unreadable", decide, **word(item, curator))
     item.delete()
-    refused(contract, "policy_unreadable", request_approval, operation_key=key(contract), **ASKED)
+    assert_refused(contract, "policy_unreadable", request_approval, operation_key=key(contract), **ASKED)
 
 
 def test_only_who_asked_withdraws_and_only_once(contract, curator):
     item = ask(contract)
     given = {"item_id": item.item_id, "reason": "The draft is being rewritten."}
-    refused(contract, "requester_not_asking", withdraw, **given)
-    refused(contract, "reason_missing", withdraw, actor=WORKER, **{**given, "reason": ""})
-    refused(contract, "no_such_item", withdraw, actor=WORKER, **{**given, "item_id": "item-0"})
-    allowed(contract, withdraw, actor=WORKER, **given)
-    refused(contract, "illegal_move", withdraw, actor=WORKER, **given)
-    refused(contract, "item_withdrawn", decide, **word(item, curator))
+    assert_refused(contract, "requester_not_asking", withdraw, **given)
+    assert_refused(contract, "reason_missing", withdraw, actor=WORKER, **{**given, "reason": ""})
+    assert_refused(contract, "no_such_item", withdraw, actor=WORKER, **{**given, "item_id": "item-0"})
+    assert_allowed(contract, withdraw, actor=WORKER, **given)
+    assert_refused(contract, "illegal_move", withdraw, actor=WORKER, **given)
+    assert_refused(contract, "item_withdrawn", decide, **word(item, curator))
 
 
 def test_every_decision_and_refusal_is_in_the_chain(contract, curator):
     item = ask(contract)
-    allowed(contract, decide, **word(item, curator))
+    assert_allowed(contract, decide, **word(item, curator))
     decide(contract_id=contract.pk, **word(item, curator))
     told = Event.objects.filter(contract=contract, act__in=["vote", "decide"]).order_by("sequence")
     assert [(e.act, e.actor, e.actor_kind, e.refused) for e in told] == [
@@ -289,4 +293,4 @@ def test_every_decision_and_refusal_is_in_the_chain(contract, curator):
 def test_an_item_without_a_draft_is_decided_too(contract, curator):
     item = ask(contract, draft_id="")
     assert (item.draft, item.draft_version, item.last_editor, item.author) == (None, "", "", "")
-    allowed(contract, decide, **word(item, curator))
+    assert_allowed(contract, decide, **word(item, curator))

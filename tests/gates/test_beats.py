@@ -27,8 +27,8 @@ from contracts.rules.states import Act, ContractState
 from contracts.rules.verdict import allow
 from contracts.rules.vocabulary import Actor, ActorKind, Right, Section
 from contracts.rules.windows import Seam
-from tests import builders, people
-from tests.gates.watching import ACTOR, events_of, force, refused
+from tests import builders, documents, people
+from tests.gates.watching import ACTOR, assert_refused, events_of, force
 
 pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,7 +99,7 @@ def gates():
     username = people.stranger().username
     yield "share", on(builders.a_draft(), share, username=username, rights=frozenset({Right.VIEW}))
     team, person = builders.a_team(), people.owner(builders.a_team())
-    yield "create", lambda: builders.created(team, person, builders.full_document())
+    yield "create", lambda: builders.created(team, person, documents.full_document())
 
 
 def _removal(contract, given):
@@ -131,7 +131,7 @@ def test_every_gate_passes_each_seam_once_in_order_and_writes_between_two_of_the
 def test_a_refusal_passes_every_seam_too():
     contract, passed = builders.a_draft(), []
     with listening(lambda seam, _gate: passed.append(seam)):
-        refused(contract, "reason_missing", cancel, reason=" ")
+        assert_refused(contract, "reason_missing", cancel, reason=" ")
     assert passed == list(Seam)
 
 
@@ -209,12 +209,12 @@ def breaking(name):
 
 
 def test_a_broken_constraint_with_a_sentence_becomes_that_refusal():
-    refused(builders.a_draft(), "tool_once", take_turn, act="edit", body=breaking("tool_once"))
+    assert_refused(builders.a_draft(), "tool_once", take_turn, act="edit", body=breaking("tool_once"))
 
 
 def test_a_broken_constraint_without_a_sentence_is_a_problem_of_that_code():
     name = min(declared_constraints() - set(SENTENCES))
-    verdict = refused(builders.a_draft(), "bad_values", take_turn, act="edit", body=breaking(name))
+    verdict = assert_refused(builders.a_draft(), "bad_values", take_turn, act="edit", body=breaking(name))
     assert [problem.code for problem in verdict.problems] == [name]
 
 
@@ -254,7 +254,7 @@ def test_what_a_refused_act_set_in_memory_is_not_stored():
         turn.note("edit", "identity", "x")
         return refusal("nothing_selected")
 
-    refused(contract, "nothing_selected", take_turn, act="edit", body=body)
+    assert_refused(contract, "nothing_selected", take_turn, act="edit", body=body)
 
 
 def test_an_event_names_actor_kind_act_part_and_subject():
@@ -275,7 +275,7 @@ def test_a_long_subject_is_cut_and_many_events_keep_their_chain():
 
 
 def test_the_wrong_state_of_an_archived_contract_is_told_by_its_label():
-    verdict = refused(
+    verdict = assert_refused(
         force(builders.a_draft(), ContractState.RUNNING, deadline="2031-01-01T00:00Z"),
         "illegal_move",
         leave_draft,

@@ -16,7 +16,7 @@ from contracts.rules.document import LISTS, check_document
 from contracts.rules.parts import PARTS
 from contracts.rules.vocabulary import Measure, Plane, Right
 from contracts.rules.windows import Window
-from tests import builders, people
+from tests import builders, documents, people
 from tests.gates.watching import events_of, snapshot
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +53,7 @@ def erase(contract):
 
 
 def test_a_document_with_everything_is_stored_as_it_was_given(team, rita):
-    document = builders.full_document(team=team)
+    document = documents.full_document(team=team)
     contract = builders.done(builders.created(team, rita, document))
     found = stored(contract)
     assert all(found[key] for key in LISTS)
@@ -149,7 +149,7 @@ def test_a_bad_document_is_refused_with_every_problem(team, rita):
 
 
 def test_the_same_id_with_the_same_plan_gives_the_contract_that_is_there(team, rita):
-    document = builders.full_document(team=team)
+    document = documents.full_document(team=team)
     first = builders.created(team, rita, document).outcome
     before = snapshot(first)
     verdict = builders.created(team, people.owner(team), dict(reversed(document.items())))
@@ -177,7 +177,7 @@ def test_another_teams_contract_is_not_given_out_even_for_the_same_plan(team, ri
 
 
 def test_an_id_is_never_used_again_even_after_its_contract_is_gone(team, rita):
-    document = builders.full_document("task-once", team)
+    document = documents.full_document("task-once", team)
     erase(builders.done(builders.created(team, rita, document)))
     assert not Contract.objects.exists()
     for again in (document, builders.head("task-once", team)):
@@ -208,17 +208,17 @@ def change(document, key, **values):
     ],
 )
 def test_a_document_that_contradicts_itself_is_refused_whole(team, rita, key, values):
-    document = change(builders.full_document("task-judged", team), key, **values)
+    document = change(documents.full_document("task-judged", team), key, **values)
     verdict = builders.created(team, rita, document)
     assert not verdict.allowed
     assert verdict.problems
     assert not ReservedTaskId.objects.exists()
-    assert builders.created(team, rita, builders.full_document("task-judged", team)).code == "done"
+    assert builders.created(team, rita, documents.full_document("task-judged", team)).code == "done"
 
 
 def forced(team, person, part, **values):
     """Let a gate have a document in which one row was changed behind the back of its rules."""
-    document = check_document(builders.full_document("task-forced", team))
+    document = check_document(documents.full_document("task-forced", team))
     document.rows[part][0].update(values)
     return create_contract(user=person, actor=people.acting(person), team=team, document=document)
 
@@ -255,14 +255,14 @@ def test_a_name_that_leads_nowhere_is_refused_and_never_dropped(team, rita, part
 
 
 def test_an_approval_of_a_call_without_a_draft_is_stored(team, rita):
-    document = builders.full_document(team=team)
+    document = documents.full_document(team=team)
     document = change(document, "approvals", draft="", draft_version="", draft_sha256="")
     contract = builders.done(builders.created(team, rita, document))
     assert ROWS["approval"].objects.of(contract.pk).get().draft is None
 
 
 def test_of_two_versions_with_one_label_the_one_with_the_checksum_is_meant(team, rita):
-    document = builders.full_document(team=team)
+    document = documents.full_document(team=team)
     first, second = document["sources"]
     document["sources"] = [{**first, "version_label": "2"}, second]
     for key in ("objects", "artefacts"):
@@ -273,7 +273,7 @@ def test_of_two_versions_with_one_label_the_one_with_the_checksum_is_meant(team,
 
 
 def test_an_approval_is_bound_to_the_very_draft_version_it_names(team, rita):
-    document = builders.full_document(team=team)
+    document = documents.full_document(team=team)
     later = {
         **document["artefacts"][0],
         "version_label": "2",

@@ -5,7 +5,7 @@ from contracts.models import Limit, PlaneRow
 from contracts.rules.parts import PARTS
 from contracts.rules.states import ContractState
 from tests import builders, people
-from tests.gates.watching import allowed, force, refused, unchanged
+from tests.gates.watching import assert_allowed, assert_refused, assert_unchanged, force
 
 pytestmark = pytest.mark.django_db
 PLANE, LIMIT = PARTS["plane"], PARTS["limit"]
@@ -29,7 +29,7 @@ def edits(rows, **values):
 
 def test_all_rows_are_stored_in_one_revision(draft):
     rows = planes(draft)
-    verdict, events = allowed(draft, edit_rows, part=PLANE, edits=edits(rows, readers="all"))
+    verdict, events = assert_allowed(draft, edit_rows, part=PLANE, edits=edits(rows, readers="all"))
     assert [row.readers for row in planes(draft)] == ["all"] * 5
     assert [row.version for row in verdict.outcome] == [2] * 5
     assert [(event.act, event.subject) for event in events] == [("edit", row.plane) for row in rows]
@@ -37,14 +37,16 @@ def test_all_rows_are_stored_in_one_revision(draft):
 
 def test_rows_that_do_not_change_are_not_recorded(draft):
     rows = planes(draft)
-    _, events = allowed(draft, edit_rows, part=PLANE, edits=edits(rows[:2]) + edits(rows[2:3], readers="all"))
+    _, events = assert_allowed(
+        draft, edit_rows, part=PLANE, edits=edits(rows[:2]) + edits(rows[2:3], readers="all")
+    )
     assert [event.subject for event in events] == [rows[2].plane]
     assert [row.version for row in planes(draft)] == [1, 1, 2, 1, 1]
 
 
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_nothing_changed_records_nothing(draft, count):
-    unchanged(draft, edit_rows, part=PLANE, edits=edits(planes(draft)[:count]))
+    assert_unchanged(draft, edit_rows, part=PLANE, edits=edits(planes(draft)[:count]))
 
 
 def test_one_bad_row_refuses_all_and_every_fault_is_named(draft):
@@ -54,7 +56,7 @@ def test_one_bad_row_refuses_all_and_every_fault_is_named(draft):
         + edits(rows[2:4], retention_days="0")
         + edits(rows[4:], readers="a\nb")
     )
-    verdict = refused(draft, "bad_values", edit_rows, part=PLANE, edits=given)
+    verdict = assert_refused(draft, "bad_values", edit_rows, part=PLANE, edits=given)
     assert [(problem.field, problem.code) for problem in verdict.problems] == [
         (f"{rows[2].pk}:retention_days", "out_of_range"),
         (f"{rows[3].pk}:retention_days", "out_of_range"),
@@ -64,23 +66,23 @@ def test_one_bad_row_refuses_all_and_every_fault_is_named(draft):
 
 def test_one_stale_row_refuses_all_and_comes_back_as_it_stands(draft):
     rows = planes(draft)
-    allowed(draft, edit_rows, part=PLANE, edits=edits(rows[3:4], readers="theirs"))
-    verdict = refused(draft, "stale_version", edit_rows, part=PLANE, edits=edits(rows, readers="mine"))
+    assert_allowed(draft, edit_rows, part=PLANE, edits=edits(rows[3:4], readers="theirs"))
+    verdict = assert_refused(draft, "stale_version", edit_rows, part=PLANE, edits=edits(rows, readers="mine"))
     assert (verdict.outcome.pk, verdict.outcome.readers, verdict.outcome.version) == (rows[3].pk, "theirs", 2)
 
 
 def test_a_row_twice_in_one_saving_is_refused(draft):
     rows = planes(draft)
     given = edits(rows[:1], readers="one") + edits(rows[:1], readers="two")
-    refused(draft, "stale_version", edit_rows, part=PLANE, edits=given)
+    assert_refused(draft, "stale_version", edit_rows, part=PLANE, edits=given)
 
 
 def test_a_row_of_another_contract_or_part_is_not_there(draft):
     other = builders.a_draft(draft.team)
-    refused(draft, "row_gone", edit_rows, part=PLANE, edits=edits(planes(other)[:1], readers="x"))
+    assert_refused(draft, "row_gone", edit_rows, part=PLANE, edits=edits(planes(other)[:1], readers="x"))
     limit = Limit.objects.of(draft.pk).last()
     foreign = Edit(limit.pk + 10**6, 1, {"readers": "x"})
-    refused(draft, "row_gone", edit_rows, part=PLANE, edits=[foreign])
+    assert_refused(draft, "row_gone", edit_rows, part=PLANE, edits=[foreign])
     assert planes(other)[0].readers == ""
 
 
@@ -89,11 +91,11 @@ def test_where_the_contract_is_not_open_nothing_is_stored(state):
     contract = builders.a_complete_draft()
     rows = planes(contract)
     force(contract, state)
-    refused(contract, "not_open", edit_rows, part=PLANE, edits=edits(rows, readers="x"))
+    assert_refused(contract, "not_open", edit_rows, part=PLANE, edits=edits(rows, readers="x"))
 
 
 def test_what_nobody_gives_is_refused_by_name(draft):
-    verdict = refused(
+    verdict = assert_refused(
         draft, "bad_values", edit_rows, part=PLANE, edits=edits(planes(draft)[:1], plane="effects")
     )
     assert [problem.code for problem in verdict.problems] == ["unknown_field"]
@@ -102,14 +104,16 @@ def test_what_nobody_gives_is_refused_by_name(draft):
 def test_a_currency_is_taken_by_the_row_of_cost_alone(draft):
     rows = list(Limit.objects.of(draft.pk))
     given = [Edit(row.pk, row.version, {"cap": "1", "currency": "EUR"}) for row in rows]
-    verdict = refused(draft, "bad_values", edit_rows, part=LIMIT, edits=given)
+    verdict = assert_refused(draft, "bad_values", edit_rows, part=LIMIT, edits=given)
     assert {problem.code for problem in verdict.problems} == {"no_currency_here"}
     assert len(verdict.problems) == len(rows) - 1
     cost = next(row for row in rows if row.measure == "cost")
-    allowed(draft, edit_rows, part=LIMIT, edits=[Edit(cost.pk, 1, {"cap": "1", "currency": "EUR"})])
+    assert_allowed(draft, edit_rows, part=LIMIT, edits=[Edit(cost.pk, 1, {"cap": "1", "currency": "EUR"})])
 
 
 def test_the_actor_stands_in_every_event(draft):
     actor = people.acting(people.reviewer(draft.team))
-    _, events = allowed(draft, edit_rows, actor=actor, part=PLANE, edits=edits(planes(draft), readers="x"))
+    _, events = assert_allowed(
+        draft, edit_rows, actor=actor, part=PLANE, edits=edits(planes(draft), readers="x")
+    )
     assert {event.actor for event in events} == {"rita"}

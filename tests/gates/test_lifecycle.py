@@ -4,7 +4,7 @@ from contracts.gates.lifecycle import archive, cancel, complete, leave_draft, re
 from contracts.models import Contract, Operation, WorkObject, plan_digest
 from contracts.rules.states import CONTRACT_MOVES, ContractState
 from tests import builders
-from tests.gates.watching import allowed, force, refused, unchanged
+from tests.gates.watching import assert_allowed, assert_refused, assert_unchanged, force
 
 pytestmark = pytest.mark.django_db
 REASON = {"reason": "One object is missing."}
@@ -33,11 +33,11 @@ def test_the_contract_moves_as_the_table_says_and_not_otherwise(act, state):
     gate, given = GATES[act]
     legal = {move.after for move in CONTRACT_MOVES if (move.before, move.act) == (state, act)}
     if not legal:
-        verdict = refused(contract, "illegal_move", gate, **given)
+        verdict = assert_refused(contract, "illegal_move", gate, **given)
         assert verdict.values == {"state": state.label}
         return
     before = contract.life()
-    _, (event,) = allowed(contract, gate, **given)
+    _, (event,) = assert_allowed(contract, gate, **given)
     assert {contract.state} == legal
     assert (event.act, event.part, event.subject, event.before) == (act, "contract", contract.task_id, before)
     assert event.after == {**contract.life(), **given}
@@ -45,13 +45,13 @@ def test_the_contract_moves_as_the_table_says_and_not_otherwise(act, state):
 
 def test_leaving_draft_fixes_the_plan_digest():
     contract = builders.a_complete_draft()
-    allowed(contract, leave_draft)
+    assert_allowed(contract, leave_draft)
     assert contract.plan_digest == plan_digest(contract)
 
 
 def test_an_incomplete_draft_stays_and_everything_missing_is_told():
     contract = builders.a_draft()
-    verdict = refused(contract, "incomplete", leave_draft)
+    verdict = assert_refused(contract, "incomplete", leave_draft)
     assert verdict.values["count"] == len(verdict.outcome) > 20
     assert {missing.code for missing in verdict.outcome} >= {"empty", "none", "not_marked", "no_cap"}
 
@@ -59,13 +59,13 @@ def test_an_incomplete_draft_stays_and_everything_missing_is_told():
 def test_a_draft_whose_deadline_has_passed_stays():
     contract = builders.a_complete_draft()
     Contract.objects.filter(pk=contract.pk).update(deadline=PAST)
-    verdict = refused(contract, "incomplete", leave_draft)
+    verdict = assert_refused(contract, "incomplete", leave_draft)
     assert [missing.code for missing in verdict.outcome] == ["deadline_passed"]
 
 
 def test_objects_left_keep_a_contract_from_being_completed():
     contract = builders.a_paused()
-    assert refused(contract, "objects_unfinished", complete).values == {"count": 1}
+    assert assert_refused(contract, "objects_unfinished", complete).values == {"count": 1}
 
 
 @pytest.mark.parametrize("state", ["pending", "sending", "unknown"])
@@ -74,7 +74,7 @@ def test_operations_without_an_answer_keep_a_contract_from_being_completed(state
     builders.a_row(contract, "operation")
     Operation.objects.of(contract.pk).update(state=state, generation=1)
     contract = ready_again(contract)
-    assert refused(contract, "operations_open", complete).values == {"count": 1}
+    assert assert_refused(contract, "operations_open", complete).values == {"count": 1}
 
 
 @pytest.mark.parametrize("state", ["confirmed", "rejected", "abandoned"])
@@ -82,7 +82,7 @@ def test_answered_operations_do_not(state):
     contract = builders.a_complete_draft()
     builders.a_row(contract, "operation")
     Operation.objects.of(contract.pk).update(state=state, generation=1)
-    _, (event,) = allowed(ready_again(contract), complete)
+    _, (event,) = assert_allowed(ready_again(contract), complete)
     assert event.after["completed_at"] is not None
 
 
@@ -96,13 +96,13 @@ def ready_again(contract):
 def test_after_the_deadline_a_contract_is_not_completed_but_may_be_cancelled():
     contract = ready(ContractState.PAUSED)
     Contract.objects.filter(pk=contract.pk).update(deadline=PAST)
-    refused(contract, "deadline_passed", complete)
-    allowed(contract, cancel, **REASON)
+    assert_refused(contract, "deadline_passed", complete)
+    assert_allowed(contract, cancel, **REASON)
 
 
 def test_a_cancellation_names_when_who_and_why():
     contract = builders.a_draft()
-    allowed(contract, cancel, reason="  The show was called off. ")
+    assert_allowed(contract, cancel, reason="  The show was called off. ")
     assert contract.cancelled_at == contract.revised_at
     assert (contract.cancelled_by, contract.cancel_reason) == ("olga", "The show was called off.")
 
@@ -119,7 +119,7 @@ def test_a_cancellation_names_when_who_and_why():
     ],
 )
 def test_a_reason_is_needed_and_checked(gate, reason, code):
-    verdict = refused(builders.a_paused(), code, gate, reason=reason)
+    verdict = assert_refused(builders.a_paused(), code, gate, reason=reason)
     assert {problem.field for problem in verdict.problems} == {"reason"}
 
 
@@ -127,11 +127,11 @@ def test_a_reason_is_needed_and_checked(gate, reason, code):
 def test_only_an_ended_contract_is_archived_and_may_come_back(state):
     contract = ready(state)
     if state not in ("completed", "cancelled"):
-        refused(contract, "not_open", archive)
+        assert_refused(contract, "not_open", archive)
         return
-    unchanged(contract, archive, archived=False)
-    _, (event,) = allowed(contract, archive)
+    assert_unchanged(contract, archive, archived=False)
+    _, (event,) = assert_allowed(contract, archive)
     assert (event.act, contract.archived_at) == ("archive", contract.revised_at)
-    unchanged(contract, archive)
-    _, (event,) = allowed(contract, archive, archived=False)
+    assert_unchanged(contract, archive)
+    _, (event,) = assert_allowed(contract, archive, archived=False)
     assert (event.act, contract.archived_at) == ("unarchive", None)

@@ -5,7 +5,7 @@ from contracts.models import Artefact, Contract, Source, WorkObject
 from contracts.rules.parts import PARTS
 from contracts.rules.states import OBJECT_MOVES, Act, ContractState, ObjectState, may_move
 from tests import builders
-from tests.gates.watching import allowed, force, refused
+from tests.gates.watching import assert_allowed, assert_refused, force
 
 pytestmark = pytest.mark.django_db
 OBJECT, SOURCE, ARTEFACT = PARTS["object"], PARTS["source"], PARTS["artefact"]
@@ -34,7 +34,7 @@ def test_pasted_parts_and_their_identities_are_the_same_list():
 def test_lines_are_stored_in_their_order_each_with_its_event(draft):
     builders.a_row(draft, "object")
     lines = [{"object_id": f"L-{number:03}", "source": "P-1"} for number in range(120)]
-    verdict, events = allowed(draft, add_lines, part=OBJECT, lines=lines)
+    verdict, events = assert_allowed(draft, add_lines, part=OBJECT, lines=lines)
     assert verdict.outcome == len(events) == 120
     rows = list(WorkObject.objects.of(draft.pk).joined())
     assert [row.object_id for row in rows] == ["O-1", *(line["object_id"] for line in lines)]
@@ -52,7 +52,7 @@ def test_one_bad_line_refuses_all_and_is_named_by_number_and_field(draft):
         {"object_id": "L-1"},
         {"object_id": "O-1"},
     ]
-    verdict = refused(draft, "lines_bad", add_lines, part=OBJECT, lines=lines)
+    verdict = assert_refused(draft, "lines_bad", add_lines, part=OBJECT, lines=lines)
     assert verdict.values == {"count": 4}
     assert sorted(told(verdict)) == [
         ("2:colour", "unknown_field"),
@@ -72,28 +72,28 @@ def test_checking_lines_stores_nothing(draft):
 def test_the_same_version_with_the_same_checksum_is_there_once(draft):
     builders.a_row(draft, "source")
     lines = sources(("1", builders.A), ("1", builders.B), ("1", builders.B))
-    verdict = refused(draft, "lines_bad", add_lines, part=SOURCE, lines=lines)
+    verdict = assert_refused(draft, "lines_bad", add_lines, part=SOURCE, lines=lines)
     assert told(verdict) == [("1:source_id", "source_version_once"), ("3:source_id", "source_version_once")]
 
 
 @pytest.mark.parametrize("part", ["attempt", "tool", "window", "limit"])
 def test_other_parts_are_not_pasted(draft, part):
-    refused(draft, "not_addable", add_lines, part=PARTS[part], lines=[])
+    assert_refused(draft, "not_addable", add_lines, part=PARTS[part], lines=[])
 
 
 @pytest.mark.parametrize("state", ContractState)
 def test_lines_are_taken_in_draft_and_while_paused(draft, state):
     force(draft, state, deadline="2031-01-01T00:00Z")
     if state in ("draft", "paused"):
-        allowed(draft, add_lines, part=OBJECT, lines=[{"object_id": "L-1"}])
+        assert_allowed(draft, add_lines, part=OBJECT, lines=[{"object_id": "L-1"}])
     else:
-        refused(draft, "not_open", add_lines, part=OBJECT, lines=[{"object_id": "L-1"}])
+        assert_refused(draft, "not_open", add_lines, part=OBJECT, lines=[{"object_id": "L-1"}])
 
 
 def test_the_last_of_several_versions_is_current_and_objects_follow(draft):
     builders.a_row(draft, "object")
     lines = sources(("2", builders.B), ("3", builders.C))
-    _, events = allowed(draft, add_lines, part=SOURCE, lines=lines)
+    _, events = assert_allowed(draft, add_lines, part=SOURCE, lines=lines)
     assert [event.act for event in events] == ["superseded", "add", "add", "source_changed"]
     current = {row.version_label: row.current for row in Source.objects.of(draft.pk)}
     assert current == {"1": False, "2": False, "3": True}
@@ -103,7 +103,7 @@ def test_the_last_of_several_versions_is_current_and_objects_follow(draft):
 def test_pasted_artefacts_are_digested_and_retire_their_former_versions(draft):
     builders.a_row(draft, "artefact")
     lines = [{"artefact_id": "L-1", "version_label": "2", "inline_text": "Fired clay, 500."}]
-    allowed(draft, add_lines, part=ARTEFACT, lines=lines)
+    assert_allowed(draft, add_lines, part=ARTEFACT, lines=lines)
     old, new = Artefact.objects.of(draft.pk)
     assert (old.current, new.current, new.size_bytes, len(new.sha256)) == (False, True, 16, 64)
 
@@ -129,10 +129,10 @@ def test_objects_move_as_the_table_says_and_not_otherwise(draft, act, state):
     given = {"act": act, "object_ids": ids, "reason": "Not on show."}
     after = PERSONS_ACTS[act]
     if not may_move(OBJECT_MOVES, state, after, act):
-        verdict = refused(draft, "illegal_move", change_objects, **given)
+        verdict = assert_refused(draft, "illegal_move", change_objects, **given)
         assert told(verdict) == [("O-1", "illegal_move")]
         return
-    verdict, events = allowed(draft, change_objects, **given)
+    verdict, events = assert_allowed(draft, change_objects, **given)
     assert verdict.outcome == 2
     for row, event in zip(WorkObject.objects.of(draft.pk).joined(), events, strict=True):
         assert (event.act, event.subject, event.before["state"]) == (act.value, row.object_id, state.value)
@@ -143,40 +143,40 @@ def test_objects_move_as_the_table_says_and_not_otherwise(draft, act, state):
 
 
 def test_a_note_is_kept_where_no_reason_is_given(draft):
-    allowed(draft, change_objects, act=Act.BEGIN, object_ids=objects_in(draft, "pending"))
+    assert_allowed(draft, change_objects, act=Act.BEGIN, object_ids=objects_in(draft, "pending"))
     assert {row.note for row in WorkObject.objects.of(draft.pk)} == {"kept"}
 
 
 def test_one_object_in_another_state_refuses_all(draft):
     ids = objects_in(draft, "pending", 3)
     WorkObject.objects.of(draft.pk).filter(object_id="O-3").update(state="in_progress")
-    verdict = refused(draft, "illegal_move", change_objects, act=Act.BEGIN, object_ids=ids)
+    verdict = assert_refused(draft, "illegal_move", change_objects, act=Act.BEGIN, object_ids=ids)
     assert told(verdict) == [("O-3", "illegal_move")]
 
 
 def test_skipping_needs_a_reason(draft):
     ids = objects_in(draft, "pending")
-    refused(draft, "reason_missing", change_objects, act=Act.SKIP, object_ids=ids, reason=" ")
+    assert_refused(draft, "reason_missing", change_objects, act=Act.SKIP, object_ids=ids, reason=" ")
 
 
 def test_a_reason_holds_no_credential_and_no_control_character(draft):
     ids = objects_in(draft, "pending")
     for reason, code in (("password=hunter2-and-more", "credential"), ("a\x00b", "control_character")):
         given = {"act": Act.SKIP, "object_ids": ids, "reason": reason}
-        verdict = refused(draft, "bad_values", change_objects, **given)
+        verdict = assert_refused(draft, "bad_values", change_objects, **given)
         assert told(verdict) == [("reason", code)]
 
 
 def test_nothing_selected_and_something_gone_are_told_apart(draft):
     ids = objects_in(draft, "pending")
-    refused(draft, "nothing_selected", change_objects, act=Act.BEGIN, object_ids=[])
-    refused(draft, "row_gone", change_objects, act=Act.BEGIN, object_ids=[*ids, "O-9"])
+    assert_refused(draft, "nothing_selected", change_objects, act=Act.BEGIN, object_ids=[])
+    assert_refused(draft, "row_gone", change_objects, act=Act.BEGIN, object_ids=[*ids, "O-9"])
 
 
 def test_objects_of_another_contract_are_gone(draft):
     other = builders.a_draft()
     ids = objects_in(other, "pending")
-    refused(draft, "row_gone", change_objects, act=Act.BEGIN, object_ids=ids)
+    assert_refused(draft, "row_gone", change_objects, act=Act.BEGIN, object_ids=ids)
     assert {row.state for row in WorkObject.objects.of(other.pk)} == {"pending"}
 
 
@@ -186,7 +186,7 @@ def test_objects_move_until_the_contract_has_ended(draft, state):
     force(draft, state, deadline="2031-01-01T00:00Z")
     given = {"act": Act.BEGIN, "object_ids": ids}
     if state in ("completed", "cancelled"):
-        refused(draft, "not_open", change_objects, **given)
+        assert_refused(draft, "not_open", change_objects, **given)
     else:
-        allowed(draft, change_objects, **given)
+        assert_allowed(draft, change_objects, **given)
     assert Contract.objects.get(pk=draft.pk).state == state

@@ -11,7 +11,7 @@ from contracts.rules.states import ContractState
 from contracts.rules.vocabulary import Actor, ActorKind
 from tests import builders, people
 from tests.gates.test_approving import ask, contract, curator, key, new_draft, word  # noqa: F401  # fixtures
-from tests.gates.watching import allowed, events_of, force, refused
+from tests.gates.watching import assert_allowed, assert_refused, events_of, force
 
 pytestmark = pytest.mark.django_db
 WORKER = Actor("label-writer", ActorKind.WORKER)
@@ -46,14 +46,14 @@ def sent(contract, **given):  # noqa: F811
 
 def approved(contract):  # noqa: F811
     item = ask(contract)
-    allowed(contract, decide, **word(item, people.curator(contract.team)))
+    assert_allowed(contract, decide, **word(item, people.curator(contract.team)))
     item.refresh_from_db()
     return item
 
 
 def test_an_approval_is_used_in_the_transaction_that_stores_sending(at_work):
     item = approved(at_work)
-    verdict, events = allowed(at_work, dispatch, **sent(at_work))
+    verdict, events = assert_allowed(at_work, dispatch, **sent(at_work))
     item.refresh_from_db()
     operation = verdict.outcome
     assert (operation.state, operation.tries, operation.generation) == ("sending", 1, at_work.generation)
@@ -68,24 +68,24 @@ def test_an_approval_is_used_in_the_transaction_that_stores_sending(at_work):
 
 def test_t25_a_second_use_is_refused_for_good(at_work):
     approved(at_work)
-    allowed(at_work, dispatch, **sent(at_work))
-    refused(at_work, "operation_not_pending", dispatch, **sent(at_work))
+    assert_allowed(at_work, dispatch, **sent(at_work))
+    assert_refused(at_work, "operation_not_pending", dispatch, **sent(at_work))
     Operation.objects.filter(contract=at_work).update(state="pending")
-    refused(at_work, "approval_used", dispatch, **sent(at_work))
+    assert_refused(at_work, "approval_used", dispatch, **sent(at_work))
 
 
 def test_t14_what_was_rejected_or_never_asked_is_not_sent(at_work):
-    refused(at_work, "not_approved", dispatch, **sent(at_work))
+    assert_refused(at_work, "not_approved", dispatch, **sent(at_work))
     item = ask(at_work)
-    refused(at_work, "not_approved", dispatch, **sent(at_work))
+    assert_refused(at_work, "not_approved", dispatch, **sent(at_work))
     carla = people.curator(at_work.team)
-    allowed(at_work, decide, **word(item, carla, "rejected", reason="Not like this."))
-    refused(at_work, "not_approved", dispatch, **sent(at_work))
+    assert_allowed(at_work, decide, **word(item, carla, "rejected", reason="Not like this."))
+    assert_refused(at_work, "not_approved", dispatch, **sent(at_work))
 
 
 def test_a_tool_that_needs_no_approval_sends_without_one(at_work):
     ToolContract.objects.filter(contract=at_work).update(needs_approval=False)
-    allowed(at_work, dispatch, **sent(at_work))
+    assert_allowed(at_work, dispatch, **sent(at_work))
 
 
 def test_t44_a_new_draft_inherits_no_decision(at_work):
@@ -143,22 +143,22 @@ def test_an_approval_out_of_time_is_not_used(at_work):
 def test_only_the_live_owner_of_a_contract_at_work_sends(at_work, change, code):
     given = sent(at_work)
     force(at_work, **change)
-    refused(at_work, code, dispatch, **given)
+    assert_refused(at_work, code, dispatch, **given)
 
 
 def test_t27_a_displaced_owner_and_a_lapsed_lease_send_nothing(at_work):
-    refused(at_work, "stale_generation", dispatch, **sent(at_work, generation=at_work.generation - 1))
+    assert_refused(at_work, "stale_generation", dispatch, **sent(at_work, generation=at_work.generation - 1))
     Attempt.objects.filter(contract=at_work, number=99).update(lease_end=database_now())
-    refused(at_work, "lease_lapsed", dispatch, **sent(at_work))
+    assert_refused(at_work, "lease_lapsed", dispatch, **sent(at_work))
     Attempt.objects.filter(contract=at_work, number=99).update(lease_end=None)
-    refused(at_work, "lease_lapsed", dispatch, **sent(at_work))
+    assert_refused(at_work, "lease_lapsed", dispatch, **sent(at_work))
     Attempt.objects.filter(contract=at_work, number=99).update(ended_at=database_now(), end_reason="finished")
-    refused(at_work, "stale_generation", dispatch, **sent(at_work))
+    assert_refused(at_work, "stale_generation", dispatch, **sent(at_work))
 
 
 def test_after_the_deadline_nothing_is_sent(at_work):
     Contract.objects.filter(pk=at_work.pk).update(deadline=database_now())
-    refused(at_work, "deadline_passed", dispatch, **sent(at_work))
+    assert_refused(at_work, "deadline_passed", dispatch, **sent(at_work))
 
 
 def test_while_an_operation_is_unknown_no_other_is_sent(at_work):
@@ -167,23 +167,23 @@ def test_while_an_operation_is_unknown_no_other_is_sent(at_work):
     builders.a_row(at_work, "operation", step="publish-again")
     force(at_work, ContractState.RUNNING)
     Operation.objects.filter(pk=first.pk).update(state="unknown", generation=1)
-    refused(at_work, "unknown_first", dispatch, **sent(at_work))
-    refused(at_work, "no_such_operation", dispatch, **sent(at_work, operation_key="0" * 64))
+    assert_refused(at_work, "unknown_first", dispatch, **sent(at_work))
+    assert_refused(at_work, "no_such_operation", dispatch, **sent(at_work, operation_key="0" * 64))
 
 
 def test_a_cap_on_tool_attempts_is_kept(at_work):
     ToolContract.objects.filter(contract=at_work).update(needs_approval=False)
     used = UsageEntry.objects.of(at_work.pk).totals().get("tool_attempts", 0)
     Limit.objects.filter(contract=at_work, measure="tool_attempts").update(cap=used + 1)
-    allowed(at_work, dispatch, **sent(at_work))
+    assert_allowed(at_work, dispatch, **sent(at_work))
     Operation.objects.filter(contract=at_work).update(state="pending")
-    refused(at_work, "cap_reached", dispatch, **sent(at_work))
+    assert_refused(at_work, "cap_reached", dispatch, **sent(at_work))
 
 
 def test_nothing_can_be_asked_for_what_is_being_sent(at_work):
     approved(at_work)
-    allowed(at_work, dispatch, **sent(at_work))
-    refused(
+    assert_allowed(at_work, dispatch, **sent(at_work))
+    assert_refused(
         at_work,
         "operation_not_pending",
         request_approval,

@@ -7,8 +7,8 @@ from contracts.models import ROWS
 from contracts.rules.parts import PARTS
 from contracts.rules.states import ContractState
 from contracts.rules.vocabulary import Section
-from tests import builders
-from tests.gates.watching import allowed, force, refused
+from tests import builders, documents
+from tests.gates.watching import assert_allowed, assert_refused, force
 
 pytestmark = pytest.mark.django_db
 
@@ -31,8 +31,8 @@ OPEN = {
     "usage": (KEPT, DRAFT, DRAFT),
     "source": (KEPT, KEPT, DRAFT),
     "artefact": (KEPT, KEPT, DRAFT),
-    "object": (KEPT, KEPT, KEPT),
-    "window": (ALIVE, ALIVE, ALIVE),
+    "object": (KEPT, KEPT, DRAFT),
+    "window": (DRAFT, ALIVE, DRAFT),
     "approval": (NEVER, NEVER, NEVER),
     "vote": (NEVER, NEVER, NEVER),
 }
@@ -56,7 +56,13 @@ CHANGED = {
     "gate": {"named_person": "Head of the archive"},
     "step": {"state": "started"},
     "operation": {"expected": "one page, not two"},
-    "window": {"title": "Blackout"},
+    "window": {
+        "verdict": "held",
+        "counted": "12",
+        "run_at": "2030-03-01T10:00Z",
+        "run_by": "otto",
+        "evidence": "drills://2030/3",
+    },
     "approval": {},
     "vote": {},
 }
@@ -65,7 +71,7 @@ CHANGED = {
 def target(part):
     """Return a draft and a row of `part` in it that nothing refers to."""
     if part in ("approval", "vote"):
-        document = builders.full_document()
+        document = documents.full_document()
         team = builders.a_team()
         contract = builders.done(builders.created(team, builders.people.owner(team), document))
         return contract, ROWS[part].objects.of(contract.pk).last()
@@ -94,10 +100,10 @@ def test_rows_are_added_in_their_states_alone(part):
     contract, _ = target(part)
     for state in closed(part, 0):
         force(contract, state)
-        refused(contract, "not_open" if PARTS[part].addable else "not_addable", add_row, **given)
+        assert_refused(contract, "not_open" if PARTS[part].addable else "not_addable", add_row, **given)
     for state in opened(part, 0):
         contract = force(target(part)[0], state)
-        verdict, (*_, event) = allowed(contract, add_row, **given)
+        verdict, (*_, event) = assert_allowed(contract, add_row, **given)
         assert (event.act, event.part, event.before, event.after) == (
             "add",
             part,
@@ -115,12 +121,12 @@ def test_rows_are_edited_in_their_states_alone(part):
     for state in closed(part, 1):
         force(contract, state)
         by_worker = part in ("approval", "vote") and state in KEPT
-        refused(contract, "kept_by_worker" if by_worker else "not_open", edit_row, **given)
+        assert_refused(contract, "kept_by_worker" if by_worker else "not_open", edit_row, **given)
     for state in opened(part, 1):
         contract, row = target(part)
         force(contract, state)
         before = row.facts()
-        verdict, (event,) = allowed(contract, edit_row, **{**given, "row_id": row.pk})
+        verdict, (event,) = assert_allowed(contract, edit_row, **{**given, "row_id": row.pk})
         assert (event.act, event.part, event.before) == ("edit", part, before)
         assert event.after == verdict.outcome.facts() != before
         assert verdict.outcome.version == row.version + (0 if part == "identity" else 1)
@@ -132,26 +138,24 @@ def test_rows_are_removed_in_their_states_alone(part):
     given = {"part": PARTS[part], "row_id": row.pk, "version": row.version}
     for state in closed(part, 2):
         force(contract, state)
-        refused(contract, why_it_stays(part, state), remove_row, **given)
+        assert_refused(contract, why_it_stays(part, state), remove_row, **given)
     for state in opened(part, 2):
         contract, row = target(part)
         force(contract, state)
         before = row.facts()
         given["row_id"] = row.pk
-        verdict, (event,) = allowed(contract, remove_row, **given)
+        verdict, (event,) = assert_allowed(contract, remove_row, **given)
         assert (event.act, event.part, event.before, event.after) == ("remove", part, before, None)
         assert verdict.outcome == before
-        refused(contract, "row_gone", remove_row, **given)
+        assert_refused(contract, "row_gone", remove_row, **given)
 
 
 def why_it_stays(part, state):
-    if state not in (KEPT if part in ("approval", "vote") else OPEN[part][1]):
+    if state != ContractState.DRAFT:
         return "not_open"
-    if PARTS[part].fixed:
-        return "fixed_row"
     if part == "approval":
-        return "row_in_use"
-    return "kept_by_worker" if part == "vote" else "new_version_needed"
+        return "row_in_use"  # a vote refers to it
+    return "fixed_row" if PARTS[part].fixed else "kept_by_worker"
 
 
 @pytest.mark.parametrize("part", [part.name for part in PARTS.values() if part.ordered])
@@ -161,16 +165,16 @@ def test_rows_are_moved_where_rows_are_added(part):
     first, *_, last = [row.pk for row in ROWS[part].objects.of(contract.pk)]
     for state in closed(part, 0):
         force(contract, state)
-        refused(contract, "not_open", move_row, part=PARTS[part], row_id=last, down=False)
+        assert_refused(contract, "not_open", move_row, part=PARTS[part], row_id=last, down=False)
     for state in opened(part, 0):
         force(contract, state)
         first, *_, last = [row.pk for row in ROWS[part].objects.of(contract.pk)]
-        _, (event,) = allowed(contract, move_row, part=PARTS[part], row_id=last, down=False)
+        _, (event,) = assert_allowed(contract, move_row, part=PARTS[part], row_id=last, down=False)
         assert event.act == "move"
         assert event.before["position"] > event.after["position"]
         assert [row.pk for row in ROWS[part].objects.of(contract.pk)][-2] == last
         first = ROWS[part].objects.of(contract.pk).first().pk
-        refused(contract, "nothing_to_move", move_row, part=PARTS[part], row_id=first, down=False)
+        assert_refused(contract, "nothing_to_move", move_row, part=PARTS[part], row_id=first, down=False)
 
 
 @pytest.mark.parametrize("state", ContractState)
@@ -178,7 +182,7 @@ def test_sections_are_marked_until_the_contract_is_cancelled(state):
     contract = force(builders.a_complete_draft(complete_sections=[]), state)
     given = {"section": Section.LIMITS, "complete": True}
     if state is ContractState.CANCELLED:
-        refused(contract, "not_open", mark_section, **given)
+        assert_refused(contract, "not_open", mark_section, **given)
     else:
-        _, (event,) = allowed(contract, mark_section, **given)
+        _, (event,) = assert_allowed(contract, mark_section, **given)
         assert (event.act, event.subject, event.after["complete"]) == ("mark", "limits", True)

@@ -35,7 +35,7 @@ def events_of(contract: Contract) -> list[Event]:
     return list(Event.objects.of(contract.pk))
 
 
-def allowed(contract: Contract, gate: Any, **given: Any) -> tuple[Verdict, list[Event]]:
+def assert_allowed(contract: Contract, gate: Any, **given: Any) -> tuple[Verdict, list[Event]]:
     """Call `gate`, which must change something; return its verdict and the events it recorded."""
     before, known = snapshot(contract), len(events_of(contract))
     verdict = gate(contract_id=contract.pk, actor=given.pop("actor", ACTOR), **given)
@@ -48,7 +48,7 @@ def allowed(contract: Contract, gate: Any, **given: Any) -> tuple[Verdict, list[
     return verdict, events
 
 
-def refused(contract: Contract, code: str, gate: Any, **given: Any) -> Verdict:
+def assert_refused(contract: Contract, code: str, gate: Any, **given: Any) -> Verdict:
     """Call `gate`, which must refuse with `code` and leave nothing but that event; return its verdict."""
     before, known = snapshot(contract), len(events_of(contract))
     verdict = gate(contract_id=contract.pk, actor=given.pop("actor", ACTOR), **given)
@@ -60,7 +60,7 @@ def refused(contract: Contract, code: str, gate: Any, **given: Any) -> Verdict:
     return verdict
 
 
-def unchanged(contract: Contract, gate: Any, **given: Any) -> Verdict:
+def assert_unchanged(contract: Contract, gate: Any, **given: Any) -> Verdict:
     """Call `gate` with what stands already: it is allowed, and nothing is written."""
     before, known = snapshot(contract), len(events_of(contract))
     verdict = gate(contract_id=contract.pk, actor=given.pop("actor", ACTOR), **given)

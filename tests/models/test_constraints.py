@@ -29,7 +29,7 @@ from contracts.models import (
     WindowRow,
     WorkObject,
 )
-from tests import builders, people
+from tests import builders, documents, people
 
 pytestmark = pytest.mark.django_db
 FAR = "2099-01-01T00:00Z"
@@ -137,7 +137,7 @@ def contract():
 
 def a_contract():
     team = builders.a_team()
-    return builders.done(builders.created(team, people.owner(team), builders.full_document(team=team)))
+    return builders.done(builders.created(team, people.owner(team), documents.full_document(team=team)))
 
 
 def rows_of(model, contract):

@@ -10,7 +10,7 @@ from django.db.migrations.loader import MigrationLoader
 from contracts.gates.objects import add_lines
 from contracts.models import Contract, Event
 from contracts.rules.parts import PARTS
-from tests import builders
+from tests import builders, documents
 from tests.gates.watching import ACTOR
 
 pytestmark = pytest.mark.django_db
@@ -167,7 +167,7 @@ def test_cutting_off_the_end_and_a_false_head_are_found(contract):
 
 def test_whatever_a_document_may_hold_survives_the_chain():
     team = builders.a_team()
-    document = builders.full_document(team=team)
+    document = documents.full_document(team=team)
     strange = {
         "tiny": 1e-7,
         "least": 5e-324,

@@ -22,7 +22,7 @@ from contracts.models import (
 from contracts.models.content import plain
 from contracts.rules.parts import PARTS
 from contracts.rules.vocabulary import Right
-from tests import builders, people
+from tests import builders, documents, people
 from tests.gates.watching import ACTOR
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def contract():
     team = builders.a_team()
-    return builders.done(builders.created(team, people.owner(team), builders.full_document(team=team)))
+    return builders.done(builders.created(team, people.owner(team), documents.full_document(team=team)))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from contracts.models import (
 from contracts.rules.parts import PARTS
 from contracts.rules.states import Act
 from contracts.rules.verdict import allow
-from tests import builders, people
+from tests import builders, documents, people
 from tests.gates.watching import ACTOR
 from tests.races.racing import codes, race
 
@@ -156,7 +156,7 @@ def test_two_hundred_edits_of_eight_people_all_survive():
 def test_sixteen_who_create_the_same_id_get_one_contract():
     team = builders.a_team()
     person = people.owner(team)
-    document = builders.full_document("task-race", team)
+    document = documents.full_document("task-race", team)
     verdicts = race(*[partial(builders.created, team, person, document)] * 16)
     assert codes(verdicts) == ["done"] + ["exists"] * 15
     assert {verdict.outcome.pk for verdict in verdicts} == {Contract.objects.get().pk}

@@ -231,10 +231,15 @@ def whole_document():
         "revision": 7,
         "revised_at": NOON,
         "complete_sections": ["limits", "identity"],
-        "identity": {"title": "展签 label", "deadline": "2031-01-01T00:00:00Z", "readable_schema_versions": [1, 2]},
+        "identity": {"title": "展签 label", "deadline": "2031-01-01T00:00:00Z", "readable_schema_versions": [1, 2],
+                     "purpose": "Labels.", "accountable_owner": "Bo", "workflow_name": "labels",
+                     "workflow_version": "5", "state_schema_version": 2, "agent_version": "1.4"},
         "life": {"state": "paused", "generation": 3},
         "gate": {"named_person": "Bo"},
-        "planes": [{"plane": "progress", "authority": "postgres://ledger", "retention_days": 30}],
+        "planes": [
+            {"plane": plane, "authority": "postgres://ledger", "readers": "labels", "retention_days": 30}
+            for plane in ("progress", "conversation", "checkpoint", "effects", "approval")
+        ],
         "attempts": [
             {"number": 1, "attempt_id": "A1", "generation": 1, "worker": "w", "started_at": "2030-01-01T00:00:00Z",
              "ended_at": "2030-01-02T00:00:00Z", "end_reason": "released"},
@@ -291,12 +296,16 @@ def whole_document():
         "limits": [
             {"measure": "tokens", "cap": "100000"},
             {"measure": "cost", "cap": "12.5", "currency": "EUR"},
+            {"measure": "failed_recoveries_per_step", "cap": "3"},
         ],
         "usage": [{"entry_id": "u1", "measure": "tokens", "amount": "12", "attempt": 1, "used_at": NOON,
                    "evidence": "s3://bills/1"}],
         "windows": [
             {"window": "two_resumes", "setting": "Test", "counted": 0, "repeated": False, "verdict": "held",
              "run_at": NOON, "run_by": "operator", "evidence": "s3://drills/1"},
-            {"window": "power cut", "provoked": "Pull the plug.", "expected": "Nothing is lost."},
+            *({"window": window, "setting": "Test"} for window in (
+                "before_commit", "after_commit", "receipt_lost", "frozen_owner", "changed_while_paused",
+            )),
+            {"window": "power cut", "setting": "Test", "provoked": "Pull the plug.", "expected": "Nothing is lost."},
         ],
     })  # fmt: skip

@@ -66,7 +66,7 @@ def test_each_member_of_the_tuple_makes_it_stale_and_is_named(member):
 
 
 def test_every_member_has_its_word():
-    assert list(MEMBERS) == [*(field.name for field in dataclasses.fields(Bound)), "decider"]
+    assert list(MEMBERS) == [*(field.name for field in dataclasses.fields(Bound)), "decider", "origin"]
 
 
 def test_the_same_tuple_is_no_difference():

@@ -200,7 +200,7 @@ def twin(key, index, /, **more):
 
 
 DUPLICATES = [
-    (twin("planes", 0), "/planes/1/plane"),
+    (twin("planes", 0), "/planes/5/plane"),
     (twin("attempts", 0, attempt_id="A3", generation=2), "/attempts/2/number"),
     (twin("attempts", 0, number=3, generation=2), "/attempts/2/attempt_id"),
     (twin("attempts", 0, number=3, attempt_id="A3"), "/attempts/2/generation"),
@@ -217,9 +217,9 @@ DUPLICATES = [
     (twin("policies", 0), "/policies/2/number"),
     (twin("approvals", 2), "/approvals/6/item_id"),
     (twin("votes", 0), "/votes/1/item"),
-    (twin("limits", 0), "/limits/2/measure"),
+    (twin("limits", 0), "/limits/3/measure"),
     (twin("usage", 0), "/usage/1/entry_id"),
-    (twin("windows", 1), "/windows/2/window"),
+    (twin("windows", 1), "/windows/7/window"),
 ]
 
 
@@ -481,7 +481,7 @@ def test_every_fault_is_told_at_once():
     ]
 
 
-def test_under_another_task_the_keys_are_new_and_decisions_are_not_inherited():
+def test_under_another_task_the_keys_are_new():
     before, after = check_document(whole_document()), check_document(whole_document(), task_id="label-2")
     assert after.problems == []
     assert after.task_id == "label-2"
@@ -491,13 +491,57 @@ def test_under_another_task_the_keys_are_new_and_decisions_are_not_inherited():
     )
     assert new["fingerprint"] == old["fingerprint"]
     for was, item in zip(before.rows["approval"], after.rows["approval"], strict=True):
-        assert item["operation_key"] == new["key"]
-        if was["state"] in ("pending", "approved"):
-            assert item["state"] == "stale"
-            told = item["stale_member"], item["stale_was"], item["stale_now"]
-            assert told == ("operation_key", old["key"], new["key"])
-        else:
-            assert {**item, "operation_key": ""} == {**was, "operation_key": ""}
+        assert item == {**was, "operation_key": new["key"]}
+
+
+@pytest.mark.parametrize("task_id", ["", "label", "label-2"])
+def test_t21_no_decision_enters_by_a_document(task_id):
+    raw = whole_document()
+    raw["approvals"].append(
+        {**raw["approvals"][1], "item_id": "item-7", "consumed_at": None, "consumed_generation": None}
+    )
+    items = check_document(raw, task_id=task_id).rows["approval"]
+    assert [item["state"] for item in items] == [
+        "stale",
+        "approved",
+        "rejected",
+        "stale",
+        "expired",
+        "withdrawn",
+        "stale",
+    ]
+    for item, was in ((items[0], "pending"), (items[-1], "approved")):
+        assert (item["stale_member"], item["stale_was"], item["stale_now"]) == ("origin", was, "")
+        assert item["consumed_at"] is None
+
+
+@pytest.mark.parametrize("state", ["paused", "completed"])
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda raw: raw["identity"].pop("purpose"), "incomplete_empty"),
+        (lambda raw: raw["planes"].pop(), "incomplete_empty"),
+        (lambda raw: raw["limits"].pop(), "incomplete_empty"),
+        (lambda raw: raw["windows"].pop(1), "incomplete_empty"),
+        (
+            lambda raw: raw["tools"][0].update(key_supported=False, key_memory_hours=None),
+            "incomplete_named_person",
+        ),
+    ],
+)
+def test_no_document_goes_round_the_gate_that_leaves_draft(state, change, code):
+    raw = whole_document()
+    if state == "completed":
+        raw["objects"].pop()
+        raw["operations"].pop()
+        raw["operations"][0].update(state="confirmed")
+    raw["life"]["state"] = state
+    assert check_document(raw).problems == []
+    change(raw)
+    told = check_document(raw).problems
+    assert {(problem.field, problem.code) for problem in told} == {("/life/state", code)}
+    raw["life"]["state"] = "draft"
+    assert check_document(raw).problems == []
 
 
 def test_what_was_moved_to_another_task_is_a_good_document_there():

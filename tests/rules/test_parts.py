@@ -125,9 +125,9 @@ def test_parts_lie_in_the_sections_and_are_open_where_they_should_be():
     assert parts_of("nowhere") == ()
     assert set(LISTS.values()) | {"identity", "gate"} == set(PARTS)
     for part in PARTS.values():
-        assert part.mendable_in <= part.open_in
+        assert part.mendable_in <= part.open_in or part.name == "window"  # results come after draft
         assert ContractState.CANCELLED not in part.open_in
-        assert not part.plan or part.mendable_in == part.open_in
+        assert not part.plan or part.open_in == {ContractState.DRAFT}
     assert PARTS["checkpoint"].mendable_in == {ContractState.DRAFT}
     assert (
         PARTS["source"].mendable_in == PARTS["source"].open_in == {ContractState.DRAFT, ContractState.PAUSED}

@@ -3,7 +3,7 @@
 import pytest
 
 from contracts.rules.parts import PARTS
-from contracts.rules.rows import RESULT_FIELDS, RESULT_NEEDS, check_row
+from contracts.rules.rows import BY_HAND, RESULT_FIELDS, RESULT_NEEDS, check_row
 from contracts.rules.vocabulary import INLINE_MAX_BYTES
 from tests.rules.samples import NOON, SECRET, SUM, good
 
@@ -17,6 +17,8 @@ def problems(name, *, document=False, standing=None, **more):
     part = PARTS[name]
     fields = part.fields if document else part.given
     raw = {field.name: good(field) for field in fields if field.required} | more
+    if name in BY_HAND and not document:
+        raw = {"evidence": "logs://1", **raw}
     found = check_row(part, raw, document=document, standing=standing).problems
     assert all(problem.sentence % problem.values for problem in found)
     return [(problem.field, problem.code) for problem in found]
@@ -146,3 +148,9 @@ def test_each_field_that_holds_a_credential_is_named():
 
 def test_the_words_of_two_fields_make_no_credential_together():
     assert problems("plane", readers="password:", note="hunter2" * 2) == []
+
+
+@pytest.mark.parametrize(("part", "more"), [("attempt", {}), ("checkpoint", LOCATED)])
+def test_what_a_person_records_names_its_evidence_and_a_document_need_not(part, more):
+    assert problems(part, **more, evidence="") == [("evidence", "missing")]
+    assert problems(part, document=True, **more) == []

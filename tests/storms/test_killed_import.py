@@ -14,7 +14,7 @@ from contracts.gates.objects import add_lines
 from contracts.models import Contract, Event, ReservedTaskId, WorkObject
 from contracts.rules.parts import PARTS
 from contracts.rules.windows import Seam
-from tests import builders, people
+from tests import builders, documents, people
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,7 +46,7 @@ def file(tmp_path):
     objects = [{"object_id": f"O-{number}"} for number in range(300)]
     path = tmp_path / "contract.json"
     path.write_text(
-        json.dumps({**builders.full_document(TASK, team), "objects": objects, **_no_operations()})
+        json.dumps({**documents.full_document(TASK, team), "objects": objects, **_no_operations()})
     )
     return path
 

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from contracts.views import exporting
-from tests import builders, people
+from tests import builders, documents, people
 from tests.exports.telling import a_crowded_draft, as_json, as_text, store
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ def read(answer):
 
 @pytest.fixture
 def contract():
-    return store(builders.full_document())
+    return store(documents.full_document())
 
 
 @pytest.fixture

@@ -1,15 +1,13 @@
-import datetime as dt
-
 import pytest
-from django.utils import timezone
 
+from contracts.gates.approving import request_approval
 from contracts.gates.lifecycle import archive
 from contracts.gates.objects import add_lines, change_objects
 from contracts.gates.rows import mark_section
 from contracts.rules.parts import PARTS
 from contracts.rules.states import Act
-from contracts.rules.vocabulary import Section
-from tests import builders, people
+from contracts.rules.vocabulary import Actor, ActorKind, Section
+from tests import builders, documents, people
 from tests.views.visiting import HTMX, address, queries, visitor, words
 
 pytestmark = pytest.mark.django_db
@@ -30,13 +28,20 @@ def listed(person, **query):
 
 def a_waiting(team):
     """A paused contract with one operation and one item waiting for a curator."""
-    raw = builders.full_document(builders.a_task_id(), team)
+    raw = documents.full_document(builders.a_task_id(), team)
     raw["operations"][0] |= {"state": "pending", "generation": None, "tries": 0, "sent_at": None}
-    decided = {"decided_by": "", "decided_at": None, "decision_reason": "", "consumed_at": None}
-    soon = (timezone.now() + dt.timedelta(hours=3)).isoformat()
-    raw["approvals"][0] |= {"state": "pending", "consumed_generation": None, "expires_at": soon, **decided}
-    raw["votes"] = []
-    return builders.done(builders.created(team, people.owner(team), raw))
+    raw["approvals"], raw["votes"] = [], []
+    contract = builders.done(builders.created(team, people.owner(team), raw))
+    builders.done(
+        request_approval(
+            contract_id=contract.pk,
+            actor=Actor("label-worker", ActorKind.WORKER),
+            operation_key=raw["operations"][0]["key"],
+            reason="The label is ready.",
+            draft_id="L-1",
+        )
+    )
+    return contract
 
 
 def test_nobody_reads_the_list_without_logging_in(client):
@@ -113,7 +118,7 @@ def test_a_draft_needs_whoever_may_fill_it_in(team):
 
 
 def test_an_unknown_operation_needs_the_operator(team):
-    raw = builders.full_document(builders.a_task_id(), team)
+    raw = documents.full_document(builders.a_task_id(), team)
     contract = builders.done(builders.created(team, people.owner(team), raw))
     builders.a_draft(team)
     assert ids(listed(people.operator(team), mine="on")) == [contract.task_id]

@@ -5,7 +5,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from contracts.models import Contract, WorkObject
 from contracts.views import making
-from tests import builders, people
+from tests import builders, documents, people
 from tests.views.visiting import address, visitor, words
 
 pytestmark = pytest.mark.django_db
@@ -136,7 +136,7 @@ def test_an_example_is_shown_and_created(rita, name):
 
 
 def test_a_copy_takes_the_definition_along_and_nothing_that_happened(rita, team):
-    raw = builders.full_document("origin", team)
+    raw = documents.full_document("origin", team)
     builders.done(builders.created(team, people.owner(team), raw))
     answer = post(rita, **{"from": "copy"}, step="preview", team="labels", task_id="copy-1", source="origin")
     counts = dict(answer.context["preview"].counts)
@@ -169,7 +169,7 @@ def test_what_one_may_not_see_is_not_copied(team, rita):
 
 
 def test_a_file_is_shown_and_then_created_as_it_is(rita, team):
-    raw = builders.full_document("from-file", team)
+    raw = documents.full_document("from-file", team)
     answer = post(rita, **{"from": "import"}, step="preview", team="labels", file=upload(raw))
     assert answer.context["preview"].state == "paused"
     assert answer.context["preview"].document.task_id == "from-file"
@@ -177,13 +177,13 @@ def test_a_file_is_shown_and_then_created_as_it_is(rita, team):
 
 
 def test_pasted_text_is_taken_under_another_id(rita, team):
-    text = json.dumps(builders.full_document("from-text", team), indent=1).replace("\n", "\r\n")
+    text = json.dumps(documents.full_document("from-text", team), indent=1).replace("\n", "\r\n")
     values = {"from": "import", "step": "preview", "team": "labels", "task_id": "other", "text": text}
     assert confirm(rita, post(rita, **values)).url == address("overview", "other")
 
 
 def test_every_problem_of_a_file_is_named_by_its_place(rita, team):
-    raw = builders.full_document("from-file", team)
+    raw = documents.full_document("from-file", team)
     raw["objects"][0]["state"] = "finished"
     raw["nonsense"] = 1
     answer = post(rita, **{"from": "import"}, step="preview", team="labels", file=upload(raw))
@@ -211,7 +211,7 @@ def test_neither_file_nor_text_is_an_error(rita):
 
 def test_a_large_file_is_asked_for_again_and_must_be_the_same(rita, team, monkeypatch):
     monkeypatch.setattr(making, "PASTE_MAX_BYTES", 100)
-    raw = builders.full_document("from-file", team)
+    raw = documents.full_document("from-file", team)
     values = {"from": "import", "team": "labels"}
     answer = post(rita, step="preview", file=upload(raw), **values)
     carried = dict(answer.context["carried"])

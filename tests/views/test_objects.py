@@ -177,3 +177,80 @@ def test_who_may_not_fill_may_not_act(draft, team):
     for person, status in ((people.viewer(team), 403), (people.stranger(), 404), (people.neighbour(), 404)):
         assert act(visitor(person), draft, "begin", IDS).status_code == status
     assert snapshot(draft) == before
+
+
+def many(team, count, prefix="N", contract=None):
+    """Return a contract with `count` objects of which every tenth has the step `print`."""
+    contract = contract or builders.a_draft(team)
+    lines = [{"object_id": f"{prefix}-{n:05}", "step": "draft" if n % 10 else "print"} for n in range(count)]
+    actor = people.acting(people.owner(team))
+    builders.done(add_lines(contract_id=contract.pk, actor=actor, part=PARTS["object"], lines=lines))
+    return contract
+
+
+@pytest.mark.parametrize("htmx", [False, True])
+def test_all_objects_are_begun_and_accepted_at_once(team, rita, htmx):
+    contract = many(team, 120)
+    root = read(rita.get(address("section", contract.task_id, "objects")))
+    check_accessible(root)
+    (label,) = [one.words for one in root.every("label") if one["for"] == "objects-act-all"]
+    assert label == "All 120 objects that match the search and state"
+    assert "checked" not in by_id(root)["objects-act-all"].attributes
+    carried = filled(root, "/objects/act/") | {"all": "1"}
+    carried = {name: carried[name] for name in ("all", "object-page", "object-q", "object-state")}
+    for deed, after in (("begin", "in_progress"), ("accept", "confirmed")):
+        answer = act(rita, contract, deed, [], "", htmx=htmx, **carried)
+        assert answer.status_code == (200 if htmx else 302)
+        assert states(contract) == [after] * 120
+    assert [event.act for event in events_of(contract)].count("accept") == 120
+
+
+def test_all_means_what_the_search_and_the_state_show(team, rita):
+    contract = many(team, 120)
+    act(rita, contract, "begin", ["N-00000"])
+    page = {"all": "1", "object-q": "print", "object-state": "pending", "object-page": "1"}
+    assert act(rita, contract, "begin", ["N-00001"], **page).status_code == 302
+    begun = WorkObject.objects.of(contract.pk).filter(state="in_progress")
+    assert set(begun.values_list("step", flat=True)) == {"print"}
+    assert begun.count() == 12
+
+
+def test_without_all_only_the_chosen_are_acted_on(team, rita):
+    contract = many(team, 60)
+    assert act(rita, contract, "begin", ["N-00003"], all="0").status_code == 302
+    assert states(contract).count("in_progress") == 1
+
+
+@pytest.mark.parametrize("htmx", [False, True])
+def test_a_refusal_of_all_keeps_the_choice_and_changes_nothing(team, rita, htmx):
+    contract = many(team, 60)
+    act(rita, contract, "begin", ["N-00003"])
+    before = snapshot(contract)
+    answer = act(rita, contract, "accept", [], "", htmx=htmx, all="1")
+    assert answer.status_code == 409
+    assert "checked" in by_id(read(answer))["objects-act-all"].attributes
+    assert snapshot(contract) == before
+    nothing = act(rita, contract, "begin", ["N-00004"], "", htmx=htmx, **{"all": "1", "object-q": "zzz"})
+    assert (nothing.status_code, "Nothing was selected." in read(nothing).words) == (409, True)
+
+
+def test_all_is_not_offered_where_everything_is_on_the_page(draft, rita):
+    shown = by_id(read(rita.get(address("section", draft.task_id, "objects"))))
+    assert "objects-act" in shown
+    assert "objects-act-all" not in shown
+
+
+def test_all_reaches_no_other_contract(team, rita):
+    contract, other = many(team, 60), many(team, 60)
+    before = snapshot(other)
+    assert act(rita, contract, "begin", [], all="1").status_code == 302
+    assert snapshot(other) == before
+    for person, status in ((people.viewer(team), 403), (people.stranger(), 404), (people.neighbour(), 404)):
+        assert act(visitor(person), other, "begin", [], all="1").status_code == status
+    assert states(other) == ["pending"] * 60
+
+
+def test_ten_thousand_objects_are_begun_at_once(team, rita):
+    contract = many(team, 10_000)
+    assert act(rita, contract, "begin", [], all="1").status_code == 302
+    assert set(states(contract)) == {"in_progress"}

@@ -4,7 +4,7 @@ from contracts.gates.objects import add_lines
 from contracts.gates.rows import edit_row
 from contracts.models import WindowRow
 from contracts.rules.parts import PARTS
-from tests import builders, people
+from tests import builders, documents, people
 from tests.views.visiting import address, queries, visitor, words
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ def slugs(answer, *, refused):
 
 
 def full(team, **changes):
-    raw = {**builders.full_document(builders.a_task_id(), team), **changes}
+    raw = {**documents.full_document(builders.a_task_id(), team), **changes}
     return builders.done(builders.created(team, people.owner(team), raw))
 
 

@@ -12,7 +12,7 @@ from tests.views.visiting import HTMX, address, queries, visitor
 
 pytestmark = pytest.mark.django_db
 FEW, MANY = 10, 10_000
-PAGES = ["overview", "events", "export"]
+PAGES = ["overview", "events", "export", "sharing"]
 
 
 def filled(team, count):
@@ -65,13 +65,15 @@ def pages(contract):
     task_id = contract.task_id
     thing = WorkObject.objects.of(contract.pk)[5]
     found = {section.value: address("section", task_id, section.value) for section in Section}
-    found["list"] = address("list")
+    found |= {name: address(name) for name in ("list", "new")}
     found |= {name: address(name, task_id) for name in PAGES}
     found |= {
         "objects found": address(
             "section", task_id, "objects", **{"object-q": "O-", "object-state": "pending"}
         ),
         "last objects": address("section", task_id, "objects", **{"object-page": "9999"}),
+        "leave draft": address("act", task_id, "leave-draft"),
+        "complete": address("act", task_id, "complete"),
         "paste": address("paste", task_id, "object"),
         "add": address("row_add", task_id, "object"),
         "edit": address("row_edit", task_id, "object", thing.pk),

@@ -64,15 +64,15 @@ MATRIX = {
     "contracts:act cancel": (OPERATE_OR_SHARE, OPERATE_OR_SHARE),
     "contracts:act archive": (OPERATE_OR_SHARE, OPERATE_OR_SHARE),
     "contracts:act unarchive": (OPERATE_OR_SHARE, OPERATE_OR_SHARE),
-    "contracts:objects_act": (NEVER, FILL_POST),
+    "contracts:objects_act": (READ, FILL_POST),
     "contracts:paste": (FILL_GET, FILL_POST),
     "contracts:row_add": (FILL_GET, FILL_POST),
     "contracts:row": (READ, NEVER),
     "contracts:row_edit": (FILL_GET, FILL_POST),
     "contracts:row_remove": (FILL_GET, FILL_POST),
-    "contracts:row_move": (NEVER, FILL_POST),
+    "contracts:row_move": (READ, FILL_POST),
     "contracts:section": (READ, FILL_POST),
-    "contracts:mark": (NEVER, FILL_POST),
+    "contracts:mark": (READ, FILL_POST),
 }
 
 
@@ -156,6 +156,23 @@ def test_everybody_is_answered_as_written(who, method):
         assert snapshot(contract) == before
 
 
+@pytest.mark.parametrize("method", ["get", "head"])
+def test_addresses_of_acts_lead_to_where_the_act_is_done(method):
+    team = builders.a_team()
+    contract = builders.a_draft(team)
+    thing = builders.a_row(contract, "object")
+    client = visitor(people.viewer(team))
+    page = f"/contracts/{contract.task_id}/"
+    for where, leads_to in (
+        (f"{page}limits/mark/", f"{page}limits/#mark"),
+        (f"{page}objects/act/?object-q=a+b", f"{page}objects/?object-q=a+b#part-object"),
+        (f"{page}rows/object/{thing.pk}/move/", f"{page}objects/#object-{thing.pk}"),
+    ):
+        answer = getattr(client, method)(where)
+        assert (answer.status_code, answer["Location"]) == (302, leads_to)
+    assert client.get(f"{page}rows/object/{thing.pk + 9}/move/").status_code == 404
+
+
 def test_whoever_logs_out_is_out(client):
     team = builders.a_team()
     client = visitor(people.viewer(team))
@@ -203,7 +220,7 @@ def test_without_the_token_of_the_form_no_post_is_taken():
 def test_a_task_that_is_not_there_is_answered_like_one_that_may_not_be_seen(task_id):
     team = builders.a_team()
     client = visitor(people.owner(team))
-    for name in OF_A_CONTRACT - {"contracts:objects_act"}:
+    for name in OF_A_CONTRACT:
         assert client.get(reverse(name, args=[task_id])).status_code == 404
 
 

@@ -4,7 +4,7 @@ from contracts.gates.lifecycle import leave_draft
 from contracts.models import ROWS, JournalStep, WindowRow, WorkObject
 from contracts.rules.parts import PARTS
 from contracts.rules.windows import Window
-from tests import builders, people
+from tests import builders, documents, people
 from tests.gates.watching import events_of, snapshot
 from tests.views.reading import by_id, check_accessible, filled_form, read, summary_targets
 from tests.views.visiting import HTMX, address, visitor
@@ -258,7 +258,7 @@ def test_two_rows_may_be_edited_at_once_without_ids_twice(draft, rita):
 
 
 def test_a_worker_s_record_is_not_mended(team):
-    document = builders.full_document(team=team)
+    document = documents.full_document(team=team)
     document["life"] |= {"state": "draft", "plan_digest": ""}
     contract = builders.done(builders.created(team, people.owner(team), document))
     client = visitor(people.owner(team))

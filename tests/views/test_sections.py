@@ -3,7 +3,7 @@ import pytest
 from contracts.models import Limit, PlaneRow, SectionMark
 from contracts.rules.parts import PARTS, parts_of
 from contracts.rules.vocabulary import Plane, Section
-from tests import builders, people
+from tests import builders, documents, people
 from tests.gates.watching import events_of, snapshot
 from tests.views.reading import by_id, check_accessible, read, summary_targets
 from tests.views.visiting import HTMX, address, visitor
@@ -90,7 +90,7 @@ def test_a_reviewer_gets_a_sound_page(team, section, kind, rita):
 
 def full(team, state="draft"):
     """Return a contract in which every list is filled."""
-    document = builders.full_document(team=team)
+    document = documents.full_document(team=team)
     if state == "draft":
         document["life"] |= {"state": "draft", "plan_digest": ""}
     return builders.done(builders.created(team, people.owner(team), document))

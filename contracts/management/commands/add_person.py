@@ -20,7 +20,8 @@ class Command(BaseCommand):
         parser.add_argument("username")
         parser.add_argument("--team", required=True, metavar="SLUG")
         parser.add_argument("--team-name", default="", help="creates the team under this name if it is new")
-        parser.add_argument("--role", required=True, nargs="+", choices=[role.value for role in Role])
+        roles = [role.value for role in Role]
+        parser.add_argument("--role", required=True, action="extend", nargs="+", choices=roles)
         parser.add_argument("--name", default="", help="the full name")
 
     def handle(

@@ -8,6 +8,8 @@ from contracts.rules.vocabulary import Section
 from contracts.rules.words import N_
 
 INT4 = 2**31 - 1
+# Numbers that the workbench itself raises leave room above what a document may bring.
+COUNTED, COUNTED_LONG = 2**30, 2**50
 DRAFT = frozenset({ContractState.DRAFT})
 KEPT = frozenset({ContractState.DRAFT, ContractState.PAUSED})  # records kept by hand
 ALIVE = frozenset(set(ContractState) - {ContractState.CANCELLED})

@@ -1,7 +1,7 @@
 """The parts that define a contract: what is agreed before work begins."""
 
 from contracts.rules.fields import Field, Kind
-from contracts.rules.parts.part import ALIVE, DRAFT, EVIDENCE, INT4, NOTE, Part
+from contracts.rules.parts.part import ALIVE, COUNTED, DRAFT, EVIDENCE, INT4, NOTE, Part
 from contracts.rules.vocabulary import (
     EXPIRY_MAX_HOURS,
     LEASE_MAX_SECONDS,
@@ -160,7 +160,7 @@ POLICY = Part(
     N_("Approval policy"),
     N_("Approval policy"),
     (
-        Field("number", _whole, N_("Policy version"), server=True, default=1, low=1, high=INT4),
+        Field("number", _whole, N_("Policy version"), server=True, default=1, low=1, high=COUNTED),
         Field("quorum", _whole, N_("Curators that must agree"), default=1, low=1, high=20),
         Field("author_may_decide", _flag, N_("The author may decide"), default=False),
         Field(
@@ -283,5 +283,6 @@ WINDOW = Part(
     fixed=True,
     ordered=True,
     plan=True,
-    open_in=ALIVE,
+    open_in=DRAFT,
+    mend_in=ALIVE,
 )

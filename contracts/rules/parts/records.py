@@ -1,7 +1,16 @@
 """The parts that record what happened: attempts, checkpoints, objects, operations, approvals, usage."""
 
 from contracts.rules.fields import Field, Kind
-from contracts.rules.parts.part import ATTEMPT_NUMBER, DRAFT, EVIDENCE, INT4, NOTE, Part
+from contracts.rules.parts.part import (
+    ATTEMPT_NUMBER,
+    COUNTED,
+    COUNTED_LONG,
+    DRAFT,
+    EVIDENCE,
+    INT4,
+    NOTE,
+    Part,
+)
 from contracts.rules.states import ApprovalState, ObjectState, OperationState, StepState
 from contracts.rules.vocabulary import (
     INLINE_MAX_BYTES,
@@ -24,11 +33,11 @@ CHECKPOINT = Part(
     N_("Checkpoints"),
     N_("Checkpoint"),
     (
-        Field("sequence", _whole, N_("Sequence"), server=True, required=True, low=1),
+        Field("sequence", _whole, N_("Sequence"), server=True, required=True, low=1, high=COUNTED_LONG),
         Field("checkpoint_id", _id, N_("Checkpoint id"), required=True),
         Field("kind", _choice, N_("Kind"), words=CheckpointKind, default=CheckpointKind.STATE.value),
         Field("attempt", _whole, N_("Attempt"), N_("The attempt's number."), required=True, low=1, high=INT4),
-        Field("generation", _whole, N_("Generation"), server=True, low=1),
+        Field("generation", _whole, N_("Generation"), server=True, low=1, high=COUNTED_LONG),
         Field("event_cursor", _line, N_("Event cursor")),
         Field("durability", _choice, N_("Durability"), words=Durability, required=True),
         Field("next_step", _id, N_("Next legal step"), required=True),
@@ -63,7 +72,7 @@ STEP = Part(
     N_("Journal"),
     N_("Journal step"),
     (
-        Field("sequence", _whole, N_("Sequence"), server=True, required=True, low=1),
+        Field("sequence", _whole, N_("Sequence"), server=True, required=True, low=1, high=COUNTED_LONG),
         Field("kind", _choice, N_("Kind"), words=StepKind, required=True),
         Field("key", _id, N_("Key"), required=True),
         Field("attempt", _whole, N_("Attempt"), N_("The attempt's number."), required=True, low=1, high=INT4),
@@ -173,7 +182,7 @@ OPERATION = Part(
         Field("object", _id, N_("Object"), N_("Leave empty for a write that belongs to no single object.")),
         Field("tool", _id, N_("Tool"), required=True),
         Field("step", _id, N_("Step"), required=True),
-        Field("round", _whole, N_("Round"), default=1, low=1, high=INT4),
+        Field("round", _whole, N_("Round"), default=1, low=1, high=COUNTED),
         Field("parameters", _json, N_("Parameters (JSON)"), required=True, limit=INLINE_MAX_BYTES),
         Field("fingerprint", _sum, N_("Parameter fingerprint"), server=True),
         Field("target", _place, N_("Target"), required=True),
@@ -186,7 +195,7 @@ OPERATION = Part(
             server=True,
             default=OperationState.PENDING.value,
         ),
-        Field("generation", _whole, N_("Generation that sent it"), server=True, low=1),
+        Field("generation", _whole, N_("Generation that sent it"), server=True, low=1, high=COUNTED_LONG),
         Field("tries", _whole, N_("Tries"), server=True, default=0, high=INT4),
         Field("response_sha256", _sum, N_("SHA-256 of the response"), server=True),
         Field("target_reference", _place, N_("The target's own reference"), server=True),
@@ -216,7 +225,7 @@ APPROVAL = Part(
         Field("requester", _line, N_("Requester"), server=True, required=True),
         Field("author", _line, N_("Written by"), server=True),
         Field("last_editor", _line, N_("Last edited by"), server=True),
-        Field("policy_number", _whole, N_("Policy version"), server=True, required=True, low=1, high=INT4),
+        Field("policy_number", _whole, N_("Policy version"), server=True, required=True, low=1, high=COUNTED),
         Field("scope", _id, N_("Scope"), server=True, default="this_call", limit=20),
         Field("expires_at", _moment, N_("Expires at"), server=True, required=True),
         Field("task_deadline", _moment, N_("Deadline of the task"), server=True, required=True),
@@ -238,7 +247,7 @@ APPROVAL = Part(
         Field("stale_was", _text, N_("It was"), server=True),
         Field("stale_now", _text, N_("It is"), server=True),
         Field("consumed_at", _moment, N_("Used at"), server=True),
-        Field("consumed_generation", _whole, N_("Used by generation"), server=True, low=1),
+        Field("consumed_generation", _whole, N_("Used by generation"), server=True, low=1, high=COUNTED_LONG),
     ),
     addable=False,
 )
@@ -288,9 +297,9 @@ ATTEMPT = Part(
     N_("Attempts"),
     N_("Attempt"),
     (
-        Field("number", _whole, N_("Number"), server=True, required=True, low=1, high=INT4),
+        Field("number", _whole, N_("Number"), server=True, required=True, low=1, high=COUNTED),
         Field("attempt_id", _id, N_("Attempt id"), required=True),
-        Field("generation", _whole, N_("Generation"), server=True, required=True, low=1),
+        Field("generation", _whole, N_("Generation"), server=True, required=True, low=1, high=COUNTED_LONG),
         Field("worker", _line, N_("Worker"), required=True),
         Field("framework", _line, N_("Framework")),
         Field("framework_handle", _line, N_("Thread, run or workflow id")),
