@@ -362,3 +362,8 @@ def test_places_and_checksums_may_be_optional():
     assert check_sha256("f", None, required=False) is None
     assert code(check_location("f", "a b", required=False)) == "bad_location"
     assert code(check_sha256("f", "x", required=False)) == "bad_checksum"
+
+
+def test_an_id_with_an_address_of_its_own_is_refused():
+    assert check_task_id("task_id", "new").code == "reserved"
+    assert check_task_id("task_id", "new-label") is None
