@@ -2,19 +2,27 @@
 
 from django.urls import path, register_converter
 
+from contracts.rules.approving import ITEM_ID
 from contracts.rules.parts import PARTS
 from contracts.rules.vocabulary import Section
+from contracts.views.approval import approval, correct, looking
+from contracts.views.asking import ask
 from contracts.views.events import event_list
 from contracts.views.exporting import download_json, download_txt, preview, schema
 from contracts.views.life import act
 from contracts.views.listing import contract_list
 from contracts.views.making import new_contract
+from contracts.views.notices import notice_list
 from contracts.views.objects import act_on_objects
 from contracts.views.overview import overview
 from contracts.views.pasting import paste
+from contracts.views.policy import policy
+from contracts.views.queue import approvals
+from contracts.views.rounds import open_next
 from contracts.views.rows import add, edit, move, remove, show
 from contracts.views.sections import mark, section
 from contracts.views.sharing import sharing
+from contracts.views.withdrawing import withdraw
 
 
 class TaskIdConverter:
@@ -41,7 +49,21 @@ class PartConverter(TaskIdConverter):
     regex = "|".join(PARTS)
 
 
+class ItemConverter(TaskIdConverter):
+    """One approval item; imported ones keep the id they came with."""
+
+    regex = ITEM_ID
+
+
+class DigestConverter(TaskIdConverter):
+    """A SHA-256 digest, such as the key of an operation."""
+
+    regex = r"[0-9a-f]{64}"
+
+
 register_converter(TaskIdConverter, "task")
+register_converter(DigestConverter, "sha256")
+register_converter(ItemConverter, "item")
 register_converter(SectionConverter, "section")
 register_converter(PartConverter, "part")
 
@@ -50,6 +72,8 @@ CONTRACT = "contracts/<task:task_id>/"
 urlpatterns = [
     path("", contract_list, name="list"),
     path("contracts/new/", new_contract, name="new"),
+    path("approvals/", approvals, name="approvals"),
+    path("notices/", notice_list, name="notices"),
     path("schema/contract-1.json", schema, name="schema"),
     path(CONTRACT, overview, name="overview"),
     path(CONTRACT + "events/", event_list, name="events"),
@@ -58,6 +82,14 @@ urlpatterns = [
     path(CONTRACT + "export.json", download_json, name="export_json"),
     path(CONTRACT + "sharing/", sharing, name="sharing"),
     path(CONTRACT + "act/<slug:act>/", act, name="act"),
+    path(CONTRACT + "policy/", policy, name="policy"),
+    path(CONTRACT + "<section:section>/mark/", mark, name="mark"),
+    path(CONTRACT + "approvals/ask/", ask, name="ask"),
+    path(CONTRACT + "approvals/<item:item_id>/", approval, name="approval"),
+    path(CONTRACT + "approvals/<item:item_id>/looking/", looking, name="looking"),
+    path(CONTRACT + "approvals/<item:item_id>/correct/", correct, name="correct"),
+    path(CONTRACT + "approvals/<item:item_id>/withdraw/", withdraw, name="withdraw"),
+    path(CONTRACT + "operations/<sha256:operation_key>/round/", open_next, name="round"),
     path(CONTRACT + "objects/act/", act_on_objects, name="objects_act"),
     path(CONTRACT + "paste/<part:part>/", paste, name="paste"),
     path(CONTRACT + "rows/<part:part>/add/", add, name="row_add"),
@@ -66,5 +98,4 @@ urlpatterns = [
     path(CONTRACT + "rows/<part:part>/<int:row_id>/remove/", remove, name="row_remove"),
     path(CONTRACT + "rows/<part:part>/<int:row_id>/move/", move, name="row_move"),
     path(CONTRACT + "<section:section>/", section, name="section"),
-    path(CONTRACT + "<section:section>/mark/", mark, name="mark"),
 ]

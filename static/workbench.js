@@ -45,9 +45,12 @@ function focusOn(element) {
 
 // Where to go when the part that held the focus is removed: its neighbour, else what surrounded it.
 let left = null;
+// What is typed into `data-keep` while the page asks for news is newer than what the answer brings back.
+let kept = [];
 
 document.body.addEventListener("htmx:beforeSwap", (event) => {
   const { target } = event.detail;
+  kept = [...target.querySelectorAll("[data-keep]")].map(({ id, value, selectionStart, selectionEnd }) => ({ id, value, selectionStart, selectionEnd }));
   const inside = target.contains(document.activeElement);
   const around = [target.nextElementSibling, target.previousElementSibling, target.parentElement];
   left = inside ? { id: target.id, around } : null;
@@ -57,6 +60,11 @@ function lost() {
   const active = document.activeElement;
   return !active || active === document.body || !active.isConnected;
 }
+
+document.body.addEventListener("htmx:afterSwap", () => {
+  for (const { id, ...typed } of kept) Object.assign(document.getElementById(id) ?? {}, typed);
+  kept = [];
+});
 
 document.body.addEventListener("htmx:afterSettle", (event) => {
   const part = event.detail.elt;

@@ -3,19 +3,24 @@
 import itertools
 from typing import Any
 
+from contracts.gates.approving import decide
+from contracts.gates.beats import database_now
 from contracts.gates.creating import create_contract
+from contracts.gates.form_keys import make_form_key
 from contracts.gates.lifecycle import cancel, complete, leave_draft
 from contracts.gates.people import create_team
+from contracts.gates.requesting import request_approval
 from contracts.gates.rows import add_row
-from contracts.models import Contract, Team
+from contracts.models import Approval, Artefact, Contract, Operation, Team
 from contracts.rules.document import FORMAT, SCHEMA_VERSION, check_document
 from contracts.rules.parts import PARTS
 from contracts.rules.verdict import Verdict
-from contracts.rules.vocabulary import Measure, Plane, Section
+from contracts.rules.vocabulary import Actor, ActorKind, Measure, Plane, Section
 from contracts.rules.windows import Window
 from tests import people
 
 _numbers = itertools.count(1)
+WORKER = Actor("label-writer", ActorKind.WORKER)
 DEADLINE = "2031-05-31T18:00:00.000000Z"
 NEAR = {
     "start": "2030-01-01T08:00:00.000000Z",
@@ -141,6 +146,65 @@ def a_row(contract: Contract, part: str, person: Any = None, **values: Any) -> A
     actor = people.acting(person or people.owner(contract.team))
     raw = {**EXAMPLES[part], **values}
     return done(add_row(contract_id=contract.pk, actor=actor, part=PARTS[part], values=raw))
+
+
+def a_call(
+    contract: Contract | None = None,
+    policy: dict[str, Any] | None = None,
+    *,
+    draft: bool = True,
+    **values: Any,
+) -> Operation:
+    """Add a pending write whose tool needs approval, and the draft it publishes if that is not there."""
+    contract = contract or a_paused(**keys_of_a_call(policy or {}))
+    if draft and not Artefact.objects.of(contract.pk).exists():
+        a_row(contract, "artefact")
+    operation: Operation = a_row(contract, "operation", **values)
+    return operation
+
+
+def keys_of_a_call(policy: dict[str, Any]) -> dict[str, Any]:
+    """Return the document keys of a contract whose write needs an approval by `policy`."""
+    return {
+        "tools": [{**EXAMPLES["tool"], "needs_approval": True}],
+        "policies": [{"number": 1, **policy}],
+    }
+
+
+def a_waiting_item(
+    call: Operation | None = None, policy: dict[str, Any] | None = None, **asked: Any
+) -> Approval:
+    """Let the worker ask for consent to `call`, or to a new one; the item waits for a curator."""
+    call = call or a_call(policy=policy)
+    known = {"actor": WORKER, "reason": "The date was corrected.", "draft_id": "L-1"}
+    verdict = request_approval(contract_id=call.contract_id, **{**known, "operation_key": call.key, **asked})
+    item: Approval = done(verdict)
+    return item
+
+
+def a_decided_item(
+    call: Operation | None = None, decision: str = "approved", person: Any = None, **asked: Any
+) -> Approval:
+    """Return an item on which `person`, a curator if not given, has decided."""
+    item = a_waiting_item(call, **asked)
+    person = person or people.curator(item.contract.team)
+    decided: Approval = done(decide(contract_id=item.contract_id, **word(item, person, decision)))
+    return decided
+
+
+def word(item: Approval, person: Any, decision: str = "approved", **given: Any) -> dict[str, Any]:
+    """Return what `decide` is told when `person` posts the form of `item`, changed by `given`."""
+    known = {
+        "actor": people.acting(person),
+        "user": person,
+        "item_id": item.item_id,
+        "seen": item.fingerprint,
+        "decision": decision,
+        "form_key": make_form_key(item, person),
+        "reason": "" if decision == "approved" else "Not like this.",
+        "confirmed_at": database_now(),
+    }
+    return known | given
 
 
 def created(team: Team, person: Any, raw: dict[str, Any]) -> Verdict:

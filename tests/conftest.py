@@ -17,6 +17,10 @@ from workbench.catalogues import compile_catalogues
 _RUN = pytest.StashKey[contextlib.ExitStack]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--whole", action="store_true", help="run the longest figures with their whole numbers")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("help", False) or config.getoption("version", 0):
         return
@@ -60,6 +64,12 @@ def _quicken_settings() -> None:
     settings.STORAGES = settings.STORAGES | {
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     }
+
+
+@pytest.fixture(scope="session")
+def whole(request: pytest.FixtureRequest) -> bool:
+    """Whether the longest figures are asked for with their whole numbers."""
+    return bool(request.config.getoption("whole"))
 
 
 @pytest.fixture(scope="session")

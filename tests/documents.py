@@ -98,6 +98,8 @@ def _approval(key: str, parameters: dict[str, Any], text: str) -> dict[str, Any]
         "stale_now": "",
         "consumed_at": NEAR["ask"],
         "consumed_generation": 2,
+        "passed_from": "",
+        "passed_to": "",
     }
 
 

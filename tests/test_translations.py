@@ -127,7 +127,7 @@ def test_dates_are_written_the_chinese_way():
 @pytest.mark.parametrize("wish", ["zh-hans", "zh-CN", "zh-CN,zh;q=0.9,en;q=0.5"])
 @pytest.mark.django_db
 def test_a_browser_that_wishes_chinese_gets_chinese(wish):
-    page = Client(headers={"accept-language": wish}).post("/login/", {"username": "", "password": ""})
+    page = Client(headers={"accept-language": wish}).post("/login/", {"login": "", "password": ""})
     assert page.headers["Content-Language"] == "zh-hans"
     words = page.content.decode()
     assert "续跑状态工作台" in words

@@ -75,6 +75,17 @@ def check_policy(**_: Any) -> list[CheckMessage]:
 
 
 @register(Tags.security)
+def check_shared_counts(**_: Any) -> list[CheckMessage]:
+    """E007: failed logins and used codes are remembered where every process sees them."""
+    backend = str(settings.CACHES["default"]["BACKEND"])
+    if not backend.rpartition(".")[2].startswith(("LocMem", "Dummy", "FileBased")):
+        return []
+    return [
+        Error("Each process would count failed logins by itself: use a shared cache.", id="workbench.E007")
+    ]
+
+
+@register(Tags.security)
 def check_anonymous(**_: Any) -> list[CheckMessage]:
     """E006: nobody is granted anything without logging in."""
     if getattr(settings, "ANONYMOUS_USER_NAME", "AnonymousUser") is None:

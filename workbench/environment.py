@@ -7,12 +7,14 @@ what `VARIABLE= command` and most service files mean by it. A refusal never repe
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from zoneinfo import ZoneInfo
 
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.validators import validate_email
 
 Environ = Mapping[str, str]
 
@@ -150,6 +152,53 @@ def read_database(environ: Environ, name: str, default: str) -> dict[str, Any]:
         ) from None
 
 
+def read_address(environ: Environ, name: str, default: str) -> str:
+    """Return the address people open, such as https://workbench.example.org, without a slash at its end."""
+    value = read_text(environ, name, default)
+    try:
+        url = urlsplit(value)
+        plain = url.scheme in {"http", "https"} and url.hostname and "@" not in url.netloc
+        if not plain or url.port == 0 or url.path not in {"", "/"} or re.search(r"[?#\s\\]", value):
+            raise ValueError
+    except ValueError:
+        raise EnvironmentRefused(
+            f"{name} must be an address like https://workbench.example.org, without path and query."
+        ) from None
+    return f"{url.scheme}://{url.netloc}"
+
+
+def read_mail_address(environ: Environ, name: str, default: str) -> str:
+    """Return a sender: name@example.org, or Workbench <name@example.org>."""
+    value = read_text(environ, name, default)
+    title, address = parseaddr(value, strict=True)
+    try:
+        validate_email(address)
+        if value not in {address, f"{title} <{address}>", f'"{title}" <{address}>'}:
+            raise ValidationError(name)
+    except ValidationError:
+        raise EnvironmentRefused(f"{name} must be a mail address like workbench@example.org.") from None
+    return value
+
+
+def read_mailer(environ: Environ, name: str) -> dict[str, Any]:
+    """Return one entry of Django's MAILERS from a URL; unset prints mails on the console.
+
+    smtp://user:password@host:587?tls=start begins in the clear and changes to TLS, smtps://… is TLS from the first
+    byte. A password is never sent in the clear but to this very machine.
+    """
+    value = read_text(environ, name)
+    if not value:
+        return {"BACKEND": "django.core.mail.backends.console.EmailBackend"}
+    try:
+        options = _mail_server(urlsplit(value), name)
+    except ValueError:
+        # urlsplit and .port say what is wrong by repeating the value, which holds a password.
+        raise EnvironmentRefused(
+            f"{name} must be an address like smtp://user:password@host:587?tls=start or smtps://…"
+        ) from None
+    return {"BACKEND": "django.core.mail.backends.smtp.EmailBackend", "OPTIONS": options}
+
+
 def refuse_unknown(environ: Environ, prefix: str, known: Iterable[str]) -> None:
     """Refuse variables that begin with `prefix` but are not known: a misspelt switch must not pass as unset."""
     names = sorted(known)
@@ -184,6 +233,31 @@ def _connection(url: SplitResult, name: str) -> dict[str, Any]:
         "HOST": unquote(url.hostname or "") or host,
         "PORT": str(url.port or port),
         "OPTIONS": options,
+    }
+
+
+def _mail_server(url: SplitResult, name: str) -> dict[str, Any]:
+    if url.scheme not in {"smtp", "smtps"} or not url.hostname or url.path not in {"", "/"} or url.fragment:
+        raise ValueError
+    query = parse_qsl(url.query, keep_blank_values=True, strict_parsing=bool(url.query))
+    if query not in ([], [("tls", "start")]) or (query and url.scheme == "smtps"):
+        raise EnvironmentRefused(f"{name} may have only the parameter tls=start, and smtps:// none.")
+    if bool(url.username) != bool(url.password):
+        raise EnvironmentRefused(f"{name} must name both a user and a password, or neither.")
+    encrypted = bool(query) or url.scheme == "smtps"
+    if url.password and not encrypted and url.hostname not in {"localhost", "127.0.0.1", "::1"}:
+        raise EnvironmentRefused(f"{name} must use tls=start or smtps:// where it has a password.")
+    port = url.port
+    if port == 0:
+        raise ValueError
+    return {
+        "host": unquote(url.hostname),
+        "port": port or (465 if url.scheme == "smtps" else 587 if query else 25),
+        "username": unquote(url.username or ""),
+        "password": unquote(url.password or ""),
+        "use_tls": bool(query),
+        "use_ssl": url.scheme == "smtps",
+        "timeout": 30,
     }
 
 

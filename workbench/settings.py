@@ -11,9 +11,13 @@ from typing import Any
 from django.utils.csp import CSP
 
 from workbench.environment import (
+    EnvironmentRefused,
+    read_address,
     read_database,
     read_flag,
     read_hosts,
+    read_mail_address,
+    read_mailer,
     read_secret,
     read_time_zone,
     read_whole,
@@ -23,13 +27,16 @@ from workbench.folder import data_folder, stored_secret_key
 from workbench.postgres import embedded_url
 
 VARIABLES = (
+    "WORKBENCH_ADDRESS",
     "WORKBENCH_BROWSER",  # read by the browser tests only
     "WORKBENCH_DATA",
     "WORKBENCH_DEBUG",
     "WORKBENCH_HOSTS",
     "WORKBENCH_HTTPS",
+    "WORKBENCH_MAIL_FROM",
     "WORKBENCH_POOL",
     "WORKBENCH_SECRET_KEY",
+    "WORKBENCH_SMTP",
     "WORKBENCH_THREADS",
     "WORKBENCH_TIME_ZONE",
     "WORKBENCH_WORKERS",
@@ -61,6 +68,9 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "django_htmx",
     "guardian",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
     "contracts",
     "workbench",
 ]
@@ -75,7 +85,9 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "contracts.views.language.StoredLanguage",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -97,6 +109,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.template.context_processors.csp",
                 "django.template.context_processors.tz",
+                "contracts.views.standing.standing",
             ],
         },
     },
@@ -133,9 +146,47 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-LOGIN_URL = "login"
+LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
-LOGOUT_REDIRECT_URL = "login"
+LOGOUT_REDIRECT_URL = "account_login"
+
+# Logging in: tries are counted in the database, because every process of the workbench must count the same.
+
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "workbench_cache",
+        # Beyond this, entries are thrown away, and with them counts; those that ran out go first.
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    }
+}
+ALLAUTH_TRUSTED_PROXY_COUNT = (
+    1 if HTTPS else 0
+)  # the last X-Forwarded-For is our proxy's; without one, none is
+ACCOUNT_ADAPTER = "workbench.accounts.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
+ACCOUNT_SIGNUP_ENABLED = False
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_NOTIFICATIONS = False
+ACCOUNT_SESSION_REMEMBER = True  # as long as SESSION_COOKIE_AGE says
+ACCOUNT_REAUTHENTICATION_METHODS = ("password", "mfa")
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # seconds; of changes to the second factor
+ACCOUNT_RATE_LIMITS = {
+    "login": "60/m/ip",
+    "login_failed": "20/5m/ip,5/5m/key",  # also of passwords and codes asked for once more
+    "reauthenticate": "10/m/user",
+    "change_password": "5/m/user",
+}
+MFA_ADAPTER = "workbench.second_factor.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # nobody's mail address is ever verified here
+MFA_PASSKEY_LOGIN_ENABLED = False  # a passkey comes after the password, never instead of it
+MFA_PASSKEY_SIGNUP_ENABLED = False
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = False  # https, or http://localhost, which browsers trust as well
+MFA_TRUST_ENABLED = False
+MFA_TOTP_TOLERANCE = 1  # steps of 30 seconds that a clock may be off
+MFA_RECOVERY_CODES_SHOW_ONCE = True
 
 # Languages and time
 
@@ -180,8 +231,7 @@ if HTTPS:
     SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
     SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60
 # Subdomains and the preload list are for whoever owns the whole domain to decide, not for one host of it.
-# No mail is ever sent.
-SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021", "mail.W001"]
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 # Bytes and fields of one request
 
@@ -203,7 +253,11 @@ STORAGES = {
 
 # Mail and logs
 
-MAILERS: dict[str, Any] = {}  # nothing sends mail
+MAILERS: dict[str, Any] = {"default": read_mailer(os.environ, "WORKBENCH_SMTP")}
+DEFAULT_FROM_EMAIL = read_mail_address(os.environ, "WORKBENCH_MAIL_FROM", "workbench@localhost")
+if os.environ.get("WORKBENCH_SMTP", "").strip() and not os.environ.get("WORKBENCH_MAIL_FROM", "").strip():
+    raise EnvironmentRefused("WORKBENCH_MAIL_FROM must be set where WORKBENCH_SMTP is.")
+WORKBENCH_ADDRESS = read_address(os.environ, "WORKBENCH_ADDRESS", "http://localhost:8000")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

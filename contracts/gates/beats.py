@@ -27,6 +27,7 @@ from contracts.rules.windows import Seam
 
 log = logging.getLogger(__name__)
 RETRIES = 5
+SUBJECT_MAX = 400  # characters of a subject that an event keeps
 Listener = Callable[[Seam, str], None]
 listeners: list[Listener] = []  # tests may stop or kill the program at a seam; nothing else writes here
 
@@ -193,7 +194,7 @@ def append_events(contract: Contract, now: datetime, actor: Actor, entries: Iter
             "actor_kind": actor.kind.value,
             "act": entry.act,
             "part": entry.part,
-            "subject": entry.subject[:400],
+            "subject": entry.subject[:SUBJECT_MAX],
             "before": entry.before,
             "after": entry.after,
             "refused": entry.refused,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from contracts.gates.beats import Turn, take_turn
+from contracts.gates.binding import drop_operation, stale_items
 from contracts.gates.rows import check_reason, not_open
 from contracts.models import Operation, WorkObject
 from contracts.models.progress import gather_progress, plan_digest
@@ -112,6 +113,12 @@ def _move(
         if verdict is not None:
             return verdict
         contract.state = after.value
+        if after is ContractState.CANCELLED:
+            stale_items(turn)
+            for operation in Operation.objects.joined().filter(
+                contract=contract, state=OperationState.PENDING.value
+            ):
+                drop_operation(turn, operation)
         told = {**contract.life(), "reason": reason.strip()} if reason else contract.life()
         turn.note(act.value, "contract", contract.task_id, before, told)
         return allow(contract)

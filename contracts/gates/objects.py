@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import F
 
 from contracts.gates.beats import Turn, store_rows, take_turn
+from contracts.gates.binding import stale_items, touches_a_binding
 from contracts.gates.filling import STEP_OF_POSITION, digest_inline, follow_sources, next_number, retire
 from contracts.gates.references import References, plain_columns
 from contracts.gates.rows import check_reason, closed
@@ -119,6 +120,8 @@ def _store_lines(turn: Turn, part: Part, lines: Sequence[Mapping[str, Any]]) -> 
         turn.note("add", part.name, row.natural_key(), None, row.facts())
     if part.name == "source":
         follow_sources(turn, {row.source_id for row in rows if isinstance(row, Source)})
+    if touches_a_binding([part.name]):
+        stale_items(turn)
     return allow(len(rows))
 
 

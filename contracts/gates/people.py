@@ -26,12 +26,12 @@ def create_team(*, slug: str, name: str) -> Team:
 
 
 def create_person(
-    *, username: str, full_name: str, password: str, team: Team, roles: tuple[Role, ...]
+    *, username: str, full_name: str, password: str, team: Team, roles: tuple[Role, ...], email: str = ""
 ) -> Any:
-    """Return a new active person who holds `roles` in `team`; the caller has checked the password."""
+    """Return a new active person who holds `roles` in `team`; the caller has checked password and address."""
     with transaction.atomic():
         person = get_user_model().objects.create_user(
-            username=username, password=password, first_name=full_name
+            username=username, email=email, password=password, first_name=full_name
         )
         join_team(person=person, team=team, roles=roles)
     return person

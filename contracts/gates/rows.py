@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from contracts.gates.beats import Turn, take_turn
+from contracts.gates.binding import stale_items, touches_a_binding
 from contracts.gates.filling import fill_in, follow, make_way, promote
 from contracts.gates.references import References, plain_columns
 from contracts.models import (
@@ -96,8 +97,9 @@ def prepare_edit(
     row = _load(turn, part, row_id)
     if row is None:
         return refusal("row_gone")
-    if row.version != version:
-        return refusal("stale_version", outcome=row)
+    newest = _in_force(row)
+    if newest.pk != row.pk or row.version != version:
+        return refusal("stale_version", outcome=newest)
     return _may_mend(turn, part, row) or _prepare(turn, part, row, values, new=False)
 
 
@@ -114,6 +116,8 @@ def store(turn: Turn, prepared: Verdict | Change) -> Verdict:
         row.save()
     turn.note("add" if new else "edit", part.name, _name(row), prepared.before, prepared.after)
     follow(turn, row, new=new)
+    if touches_a_binding([part.name]):
+        stale_items(turn)
     return allow(row)
 
 
@@ -254,7 +258,7 @@ def _prepare(turn: Turn, part: Part, row: Any, values: Mapping[str, Any], *, new
     if after == before:
         return allow(row, code="unchanged")
     if isinstance(row, ApprovalPolicy) and _binds(turn.contract):
-        row.number += 1  # whatever was bound to the former version no longer fits
+        next_policy(row)
         after = row.facts()
     return (
         _raised(turn, part, before, after)
@@ -266,6 +270,17 @@ def _prepare(turn: Turn, part: Part, row: Any, values: Mapping[str, Any], *, new
 def _binds(contract: Contract) -> bool:
     """Tell whether anything can already be bound to the policy as it stands."""
     return bool(contract.plan_digest) or Approval.objects.filter(contract=contract).exists()
+
+
+def _in_force(row: Any) -> Any:
+    """Return the row itself; of a former version of the policy the one in force, which took its place."""
+    return ApprovalPolicy.objects.of(row.contract_id).last() if isinstance(row, ApprovalPolicy) else row
+
+
+def next_policy(row: ApprovalPolicy) -> None:
+    """Make `row` the next version of the policy: the former one stays, with what was decided under it."""
+    row.pk, row._state.adding = None, True
+    row.number += 1
 
 
 def _raised(
@@ -331,6 +346,8 @@ def _remove(turn: Turn, part: Part, row: Any) -> Verdict:
     row.delete()
     turn.note("remove", part.name, turn.subject, before, None)
     promote(turn, row)
+    if touches_a_binding([part.name]):
+        stale_items(turn)
     return allow(before)
 
 

@@ -2,18 +2,19 @@
 
 import secrets
 from decimal import Decimal
+from typing import Any
 
 from django.contrib.auth import get_user_model
 
-from contracts.gates.approving import end_item, present_bound
 from contracts.gates.beats import Turn, take_turn
+from contracts.gates.binding import Present, current_policy, go_stale, run_out
 from contracts.gates.rows import not_open
 from contracts.models import Approval, ApprovalVote, Attempt, Limit, Operation, UsageEntry, rights_of
-from contracts.rules.approving import MEMBERS, Difference, first_difference, may_use
+from contracts.rules.approving import Difference, may_use, member_words
 from contracts.rules.refusals import refusal
 from contracts.rules.states import Act, ApprovalState, ContractState, OperationState
 from contracts.rules.verdict import Verdict, allow
-from contracts.rules.vocabulary import Actor, Measure, Right
+from contracts.rules.vocabulary import Actor, ActorKind, Measure, Right
 
 AT_WORK = frozenset({ContractState.RESUMING, ContractState.RUNNING})
 
@@ -51,6 +52,8 @@ def _owner(turn: Turn, generation: int) -> Verdict | None:
     live = Attempt.objects.filter(contract=contract, generation=generation, ended_at__isnull=True).first()
     if generation != contract.generation or live is None:
         return refusal("stale_generation", generation=contract.generation)
+    if turn.actor.kind is ActorKind.WORKER and live.worker != turn.actor.name:
+        return refusal("not_owner")
     return None if live.lease_end is not None and live.lease_end > turn.now else refusal("lease_lapsed")
 
 
@@ -70,41 +73,33 @@ def _attempts(turn: Turn) -> Verdict | None:
 
 def _approval(turn: Turn, operation: Operation) -> Approval | Verdict | None:
     """Return the approval to use, None where the tool needs none, or why it cannot be used."""
-    if not operation.tool.needs_approval:
-        return None
-    item = (
-        Approval.objects.joined()
-        .filter(contract=turn.contract, operation=operation)
-        .order_by("asked_at")
-        .last()
-    )
+    items = Approval.objects.joined().filter(contract=turn.contract, operation=operation)
+    item = items.order_by("asked_at").last()
+    if item is None and not operation.tool.needs_approval:
+        return None  # where somebody was asked, the answer counts whatever became of the tool's contract
+    if current_policy(turn.contract) is None:
+        return refusal("policy_unreadable")
     if item is None:
         return refusal("not_approved")
-    present, still = present_bound(turn.contract, item), _deciders_still_may(item)
-    code = may_use(item.item(), present=present, now=turn.now, decider_still_may=still)
+    difference, lost = Present(turn.contract, [item]).difference(item), _deciders_who_lost_it(item)
+    code = may_use(item.item(), present=difference, now=turn.now, decider_still_may=not lost)
     if not code:
         return item
-    if code == "item_expired":
-        end_item(turn, item, ApprovalState.EXPIRED, Act.TIME_RAN_OUT)
-    elif code == "item_stale":
-        gone = Difference("decider", item.decided_by, "")
-        end_item(
-            turn,
-            item,
-            ApprovalState.STALE,
-            Act.TUPLE_CHANGED,
-            first_difference(item.bound(), present) or gone,
-        )
-        return refusal(code, outcome=item, member=MEMBERS[item.stale_member])
-    return refusal(code, outcome=item)
+    if item.state == ApprovalState.APPROVED and code == "approval_expired":
+        run_out(turn, item)
+    elif item.state == ApprovalState.APPROVED and code == "item_stale":
+        go_stale(turn, item, difference or Difference("decider", ", ".join(lost), ""))
+    member: dict[str, Any] = {"member": member_words(item.stale_member)} if code == "item_stale" else {}
+    return refusal(code, outcome=item, **member)
 
 
-def _deciders_still_may(item: Approval) -> bool:
-    """Tell whether everyone whose yes counts still has the right to decide."""
+def _deciders_who_lost_it(item: Approval) -> list[str]:
+    """Return whose yes counts but who may no longer decide."""
     votes = ApprovalVote.objects.filter(contract=item.contract_id, approval=item)
     names = set(votes.filter(decision=ApprovalState.APPROVED.value).values_list("decider", flat=True))
     people = get_user_model().objects.filter(username__in=names, is_active=True)
-    return {p.get_username() for p in people if Right.DECIDE in rights_of(p, item.contract_id)} == names
+    still = {p.get_username() for p in people if Right.DECIDE in rights_of(p, item.contract_id)}
+    return sorted(names - still)
 
 
 def _send(turn: Turn, operation: Operation, approval: Approval | None) -> Verdict:

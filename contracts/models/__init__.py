@@ -6,12 +6,21 @@ from contracts.models.content import ContentRow, OrderedRow
 from contracts.models.events import Event
 from contracts.models.identity import Contract, PlaneRow, ReservedTaskId, SectionMark
 from contracts.models.limits import Limit, UsageEntry
+from contracts.models.notices import Notice, Presence, Reader
 from contracts.models.objects import WorkObject
 from contracts.models.operations import Operation, ToolContract
 from contracts.models.owner import Attempt, OwnerGate
 from contracts.models.progress import ROWS, gather_progress, plan_digest
 from contracts.models.sources import Artefact, Source
-from contracts.models.teams import ContractGroupPermission, ContractUserPermission, Team, TeamRole, rights_of
+from contracts.models.teams import (
+    ContractGroupPermission,
+    ContractUserPermission,
+    Team,
+    TeamRole,
+    people_with,
+    rights_of,
+    roles_of,
+)
 from contracts.models.windows import WindowRow
 
 __all__ = [
@@ -30,10 +39,13 @@ __all__ = [
     "Event",
     "JournalStep",
     "Limit",
+    "Notice",
     "Operation",
     "OrderedRow",
     "OwnerGate",
     "PlaneRow",
+    "Presence",
+    "Reader",
     "ReservedTaskId",
     "SectionMark",
     "Source",
@@ -44,8 +56,10 @@ __all__ = [
     "WindowRow",
     "WorkObject",
     "gather_progress",
+    "people_with",
     "plan_digest",
     "rights_of",
+    "roles_of",
 ]
 
 # Every table of content, in the order in which rows may refer to earlier ones.

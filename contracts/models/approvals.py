@@ -1,9 +1,12 @@
 """Who allowed which exact call: the policy, the items, and the votes on them."""
 
+from datetime import datetime, timedelta
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import F, Q
 
-from contracts.models.content import ContentRow, choices, one_of, reference
+from contracts.models.content import ContentQuerySet, ContentRow, choices, one_of, reference
 from contracts.rules.approving import Bound, Item
 from contracts.rules.states import ApprovalState
 from contracts.rules.vocabulary import EXPIRY_MAX_HOURS, LINE_MAX, LOCATION_MAX, OnTimeout
@@ -67,6 +70,26 @@ class ApprovalPolicy(ContentRow):
         return str(self.number)
 
 
+class ApprovalQuerySet(ContentQuerySet["Approval"]):
+    """Reads of the items."""
+
+    def open(self) -> "ApprovalQuerySet":
+        """Return the items that wait, and those approved that nobody used yet."""
+        waiting, approved = ApprovalState.PENDING.value, ApprovalState.APPROVED.value
+        return self.filter(Q(state=waiting) | Q(state=approved, consumed_at__isnull=True))
+
+    def to_tend(self, now: datetime, *, near: timedelta, unused: timedelta) -> "ApprovalQuerySet":
+        """Return the open items about which the clock has something to say.
+
+        Those whose time has run out; those waiting of which at most `near` is left and nobody was told; those
+        decided longer than `unused` ago that nobody used and nobody was told.
+        """
+        out = Q(expires_at__lte=now)
+        warn = Q(state=ApprovalState.PENDING.value, expires_at__lte=now + near, warned_at__isnull=True)
+        alarm = Q(state=ApprovalState.APPROVED.value, decided_at__lte=now - unused, alarmed_at__isnull=True)
+        return self.open().filter(out | warn | alarm)
+
+
 class Approval(ContentRow):
     """One item = one call. Every member of the tuple is copied here when the item is made."""
 
@@ -99,6 +122,8 @@ class Approval(ContentRow):
         "stale_now": "stale_now",
         "consumed_at": "consumed_at",
         "consumed_generation": "consumed_generation",
+        "passed_from": "passed_from",
+        "passed_to": "passed_to",
     }
     NATURAL = ("item_id",)
     ORDER = ("asked_at", "id")
@@ -134,6 +159,15 @@ class Approval(ContentRow):
     stale_now = models.TextField(blank=True)
     consumed_at = models.DateTimeField(null=True, blank=True)
     consumed_generation = models.PositiveBigIntegerField(null=True, blank=True)
+    passed_from = models.CharField(max_length=40, blank=True)  # the item whose time had run out
+    passed_to = models.CharField(max_length=LINE_MAX, blank=True)  # a login name, or a role of the team
+    ended_at = models.DateTimeField(
+        null=True, blank=True
+    )  # when it left the state it waited in, and why ever
+    warned_at = models.DateTimeField(null=True, blank=True)  # when it was told that little time is left
+    alarmed_at = models.DateTimeField(null=True, blank=True)  # when it was told that nobody uses it
+
+    objects: ClassVar[ApprovalQuerySet] = ApprovalQuerySet.as_manager()  # type: ignore[assignment]
 
     class Meta:
         constraints = [
@@ -175,6 +209,7 @@ class Approval(ContentRow):
                 condition=~Q(state=ApprovalState.STALE.value) | ~Q(stale_member=""),
                 name="stale_item_names_the_member",
             ),
+            # That author and last editor cannot decide depends on the policy; a trigger looks at both.
         ]
         indexes = [models.Index(fields=["state", "expires_at"], name="approvals_by_urgency")]
 
@@ -207,6 +242,7 @@ class Approval(ContentRow):
             expires_at=self.expires_at,
             consumed=self.consumed_at is not None,
             decided_by=self.decided_by,
+            passed_to=self.passed_to,
         )
 
 
@@ -228,10 +264,14 @@ class ApprovalVote(ContentRow):
     decision = models.CharField(max_length=20, choices={s: ApprovalState(s).label for s in DECIDED})
     reason = models.TextField(blank=True)
     at = models.DateTimeField()
+    form_key = models.CharField(max_length=64, blank=True)  # SHA-256 of the key of the form it came by
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["contract", "approval", "decider"], name="one_vote_per_curator"),
+            models.UniqueConstraint(
+                fields=["contract", "form_key"], condition=~Q(form_key=""), name="form_key_once"
+            ),
             models.CheckConstraint(condition=Q(decision__in=DECIDED), name="vote_is_yes_or_no"),
         ]
 

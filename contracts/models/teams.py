@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.db import models
 from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
@@ -60,4 +61,26 @@ def rights_of(user: Any, contract_id: int) -> frozenset[Right]:
     return frozenset(
         Right(name)
         for name in own.values_list(column, flat=True).union(by_group.values_list(column, flat=True))
+    )
+
+
+def people_with(right: Right, contract_id: int) -> models.QuerySet[Any]:
+    """Return the active people who hold `right` on one contract, by own grant or by a role group."""
+    wanted = {"permission__codename": right.value, "content_object_id": contract_id}
+    own = ContractUserPermission.objects.filter(**wanted)
+    by_group = ContractGroupPermission.objects.filter(**wanted)
+    return (
+        get_user_model()
+        .objects.filter(
+            models.Q(pk__in=own.values("user_id")) | models.Q(groups__in=by_group.values("group_id")),
+            is_active=True,
+        )
+        .distinct()
+    )
+
+
+def roles_of(user: Any, team_id: int) -> frozenset[str]:
+    """Return the roles `user` holds in one team (stored values)."""
+    return frozenset(
+        TeamRole.objects.filter(team_id=team_id, group__user=user).values_list("role", flat=True)
     )

@@ -4,9 +4,11 @@ A gate meets these rules as constraints of the database. A document is measured 
 anything is stored, so that it is refused with every problem in its place.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from contracts.rules.approving import ITEM_ID
 from contracts.rules.refusals import SENTENCES
 from contracts.rules.rows import Values
 from contracts.rules.states import ApprovalState, ContractState, ObjectState, OperationState
@@ -45,10 +47,6 @@ DECIDED = frozenset({ApprovalState.APPROVED, ApprovalState.REJECTED})
 
 def _is(*states: str) -> Concerns:
     return lambda row: row["state"] in states
-
-
-def _decided_by_requester(row: Values) -> bool:
-    return bool(row["decided_by"]) and row["decided_by"] == row["requester"]
 
 
 def _decided_after_expiry(row: Values) -> bool:
@@ -106,8 +104,8 @@ NEEDS: tuple[tuple[str, Concerns, tuple[str, ...], str], ...] = (
 )
 # Part, rows that can never be, where it is shown, code.
 NEVER: tuple[tuple[str, Concerns, str, str], ...] = (
+    ("approval", lambda row: not re.fullmatch(ITEM_ID, row["item_id"]), "item_id", "item_id_is_well_formed"),
     ("approval", lambda row: row["scope"] != "this_call", "scope", "no_blanket_scope"),
-    ("approval", _decided_by_requester, "decided_by", "requester_cannot_decide"),
     ("approval", _decided_after_expiry, "decided_at", "expiry_is_nobodys_no"),
     ("vote", lambda row: row["decision"] not in DECIDED, "decision", "vote_is_yes_or_no"),
 )
@@ -127,6 +125,7 @@ REFERENCES: tuple[tuple[str, tuple[str, ...], tuple[str, tuple[str, ...]]], ...]
     # The key tells which call it is: an item for that key cannot show another call.
     ("approval", ("operation_key", "tool", "fingerprint"), ("operation", ("key", "tool", "fingerprint"))),
     ("approval", ("draft", "draft_version", "draft_sha256"), _ARTEFACT),
+    ("approval", ("passed_from",), ("approval", ("item_id",))),
     ("vote", ("item",), ("approval", ("item_id",))),
 )
 # Part, fact that holds a generation once granted.
@@ -137,7 +136,8 @@ def check_coherence(identity: Values, life: Values, rows: Rows) -> Iterator[Prob
     """Yield every problem between clean rows; `field` is the JSON pointer of the place in the document.
 
     `rows`: part → its rows. Codes: not_at_rest, missing, generation_falls, duplicate, unknown_reference,
-    wrong_type, objects_unfinished, operations_open, and those named in `ONE_AT_MOST` and `NEVER`.
+    wrong_type, objects_unfinished, operations_open, requester_cannot_decide, author_cannot_decide,
+    and those named in `ONE_AT_MOST` and `NEVER`.
     """
     yield from _check_life(identity, life, rows)
     yield from _check_rest(rows)
@@ -146,6 +146,7 @@ def check_coherence(identity: Values, life: Values, rows: Rows) -> Iterator[Prob
     yield from _check_once(rows)
     yield from _check_one_at_most(rows)
     yield from _check_references(rows)
+    yield from _check_duties(rows)
 
 
 def pointer(*pieces: str | int) -> str:
@@ -256,6 +257,21 @@ def _fits(wanted: tuple[Any, ...], candidates: list[tuple[Any, ...]]) -> bool:
         all(given in ("", None, value) for given, value in zip(wanted, candidate, strict=True))
         for candidate in candidates
     )
+
+
+def _check_duties(rows: Rows) -> Iterator[Problem]:
+    """Refuse the word of who asked, and of who wrote or edited unless the policy of that time let them."""
+    lenient = {row["number"] for row in rows["policy"] if row["author_may_decide"]}
+    items = {row["item_id"]: row for row in rows["approval"]}
+    given = [(f"{place}/decided_by", row["decided_by"], row) for place, row in rows_of(rows, "approval")]
+    for place, row in rows_of(rows, "vote"):
+        if row["item"] in items:  # a missing one is reported among the references
+            given.append((f"{place}/decider", row["decider"], items[row["item"]]))
+    for place, name, item in given:
+        code = "requester_cannot_decide" if name == item["requester"] else "author_cannot_decide"
+        wrote = name in (item["author"], item["last_editor"]) and item["policy_number"] not in lenient
+        if name and (wrote or name == item["requester"]):
+            yield Problem(place, code, SENTENCES[code])
 
 
 def _missing(place: str, sentence: str) -> Problem:

@@ -137,6 +137,8 @@ def check_field(field: Field, raw: Any, *, document: bool = False, scan: bool = 
             raise Refused(Problem(field.name, "missing", N_("This must be filled in.")))
         return field.empty
     value = _READERS[field.kind](field, raw)
+    if field.required and value is None:  # JSON has a word for nothing
+        raise Refused(Problem(field.name, "missing", N_("This must be filled in.")))
     if scan and field.kind in SCANNED and (problem := check_no_credential(field.name, value)):
         raise Refused(problem)
     return value

@@ -48,6 +48,28 @@ SENTENCES: Mapping[str, str] = {
     "workers_never_decide": N_("Only a person decides."),
     "own_request": N_("Who asked cannot decide."),
     "own_draft": N_("Who wrote or last edited the draft cannot decide on it."),
+    "author_cannot_decide": N_("Who wrote or last edited the draft cannot decide on it."),
+    "passed_to_another": N_("This item was passed on to somebody else."),
+    "approval_stands": N_("This call is approved already, and the approval was not used yet."),
+    "form_key_wrong": N_(
+        "This form was made for another item, another person or another time; open it again."
+    ),
+    "form_key_once": N_("This form was sent already; it counts once."),
+    "unknown_fields": N_("The post holds fields that do not belong to it: %(names)s. Nothing was stored."),
+    "missing_fields": N_("The post lacks fields that belong to it: %(names)s. Nothing was stored."),
+    "other_version_named": N_(
+        "The call names another version of the draft than the current one; change its parameters first."
+    ),
+    "draft_not_shown": N_(
+        "The call names drafts that are kept here (%(names)s); ask with the draft it names."
+    ),
+    "draft_moved": N_("The draft was changed meanwhile; look at it again, then ask."),
+    "not_owner": N_("Another worker owns the task; only the owner sends."),
+    "nothing_corrected": N_("The text is what it was; nothing was stored."),
+    "no_text_to_correct": N_("The draft of this item is not kept as text here."),
+    "round_not_open": N_("A new round opens once nobody is asked about the former one and it was not sent."),
+    "rounds_used_up": N_("The cap on tries of this step is reached; an operator raises it."),
+    "no_such_recipient": N_("Nobody who may decide has this login name or this role in the team."),
     "policy_unreadable": N_("The approval policy cannot be read, so nothing is decided or sent."),
     "no_right_to_decide": N_("You may not decide on approvals of this contract."),
     "login_not_fresh": N_("Confirm who you are, then decide."),
@@ -60,6 +82,7 @@ SENTENCES: Mapping[str, str] = {
     "item_stale": N_("What was asked for has changed, so this item no longer covers it: %(member)s."),
     "item_expired": N_("The time for this item has run out; nobody decided."),
     "not_approved": N_("No approval covers this call."),
+    "approval_expired": N_("The approval of this call has run out; it was not used in time."),
     "approval_used": N_("The approval of this call was used already; it covers one sending."),
     "stale_generation": N_("Another owner has taken over; the generation is %(generation)d now."),
     "lease_lapsed": N_("The lease has lapsed; nothing is sent without it."),
@@ -98,6 +121,10 @@ SENTENCES: Mapping[str, str] = {
     "one_row_per_window": N_("There is a window with this name already."),
     "usage_entry_once": N_("This usage entry is here already."),
     "approval_item_once": N_("This approval item is here already."),
+    "item_id_is_well_formed": N_(
+        "An item id begins with a letter or digit, holds letters, digits, dots, underscores, colons and hyphens, "
+        "at most 40, and is neither “ask” nor “mark”."
+    ),
     "no_blanket_scope": N_("An item covers one call; there is no wider scope."),
     "vote_is_yes_or_no": N_("A vote says approved or rejected."),
     "requester_cannot_decide": N_("Who asked cannot decide."),
@@ -124,6 +151,11 @@ FIELDS: Mapping[str, str] = {
     "no_such_operation": "operation_key",
     "expiry_out_of_range": "hours",
     "unknown_decision": "decision",
+    "nothing_corrected": "text",
+    "no_such_recipient": "pass_on_to",
+    "other_version_named": "draft_id",
+    "draft_not_shown": "draft_id",
+    "draft_moved": "draft_id",
 }
 
 

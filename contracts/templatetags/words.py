@@ -71,9 +71,29 @@ def distance(moment: dt.datetime | None, now: dt.datetime | None) -> str:
     """Return how far `moment` is from `now` ("in 5 days", "3 hours ago"); `now` comes from the view."""
     if not moment or not now:
         return ""
+    if abs(moment - now) < dt.timedelta(minutes=1):
+        return gettext("just now")
     if moment > now:
         return gettext("in %(time)s") % {"time": timeuntil(moment, now, depth=1)}
     return gettext("%(time)s ago") % {"time": timesince(moment, now, depth=1)}
+
+
+@register.filter
+def time_left(until: dt.datetime | None, now: dt.datetime | None) -> str:
+    """Return what is left until a moment, finer the less it is; `now` is the server's, never the browser's."""
+    if not until or not now:
+        return ""
+    seconds = int((until - now).total_seconds())
+    if seconds <= 0:
+        return gettext("no time left")
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86_400
+    if days >= 3:
+        return gettext("%(days)d days %(hours)d h left") % {"days": days, "hours": hours % 24}
+    if hours:
+        return gettext("%(hours)d h %(minutes)d min left") % {"hours": hours, "minutes": minutes % 60}
+    if minutes:
+        return gettext("%(minutes)d min %(seconds)d s left") % {"minutes": minutes, "seconds": seconds % 60}
+    return gettext("%(seconds)d s left") % {"seconds": seconds}
 
 
 @register.simple_tag

@@ -35,6 +35,14 @@ ACTS: Mapping[str, str] = {
     "share": N_("Rights changed"),
     "archive": N_("Archived"),
     "unarchive": N_("Brought back from the archive"),
+    "change_policy": N_("Another policy put in force"),
+    "correct": N_("Draft corrected"),
+    "open_round": N_("Next round opened"),
+    "pass_on": N_("Passed on"),
+    "request": N_("Decision asked for"),
+    "tend": N_("Looked after by the clock"),
+    "use": N_("Approval used"),
+    "vote": N_("Vote given"),
 }
 WHOLE: Mapping[str, str] = {
     "contract": N_("Contract"),

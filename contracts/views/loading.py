@@ -71,7 +71,7 @@ class RailEntry:
 def contract_context(loaded: Loaded, current: str = "") -> dict[str, Any]:
     """Return what every page of a contract shows: head, rail, rights, missing things.
 
-    `current` is the value of a section or the name of a page (`overview`, `events`, `export`, `sharing`).
+    `current` is the value of a section or the name of a page (`overview`, `policy`, `events`, …).
     The number of queries does not depend on the content.
     """
     contract = loaded.contract
@@ -95,7 +95,11 @@ def contract_context(loaded: Loaded, current: str = "") -> dict[str, Any]:
 
 def _rail(loaded: Loaded, states: dict[Section, SectionState], current: str) -> list[RailEntry]:
     task_id = loaded.contract.task_id
-    pages = [("overview", gettext("Overview")), ("events", gettext("Events"))]
+    pages = [
+        ("overview", gettext("Overview")),
+        ("policy", gettext("Approval policy")),
+        ("events", gettext("Events")),
+    ]
     if loaded.may(Right.EXPORT):
         pages.append(("export", gettext("Export")))
     if loaded.may(Right.SHARE):

@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Count, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
@@ -25,11 +26,11 @@ from contracts.models import (
     WorkObject,
 )
 from contracts.rules.states import ApprovalState, ContractState, ObjectState, OperationState
-from contracts.rules.vocabulary import PLANE_QUESTIONS, Measure, Plane, Right
+from contracts.rules.vocabulary import PLANE_QUESTIONS, Measure, Plane, Right, Section
 from contracts.rules.windows import Window, WindowVerdict
 from contracts.views.history import told
 from contracts.views.life import ENDED, missing_by_section, offers
-from contracts.views.loading import contract_context, load_contract
+from contracts.views.loading import Loaded, contract_context, load_contract
 
 RECENT_EVENTS, RECENT_ATTEMPTS = 10, 5
 PER_STEP = (Measure.TRIES_PER_STEP, Measure.FAILED_RECOVERIES)
@@ -77,7 +78,7 @@ def overview(request: HttpRequest, task_id: str) -> HttpResponse:
         "lacking": missing_by_section(contract, context["missing"]) if loaded.may(Right.VIEW) else [],
         "offers": offers(loaded, context["missing"], now),
         "planes": _planes(contract),
-        **_work(contract, now),
+        **_work(loaded, now),
         "gauges": _gauges(contract),
         "grid": _grid(contract),
         "attempts": Attempt.objects.of(contract.pk).order_by("-number")[:RECENT_ATTEMPTS],
@@ -99,8 +100,9 @@ def _planes(contract: Contract) -> list[tuple[str, str, PlaneRow]]:
     ]
 
 
-def _work(contract: Contract, now: datetime) -> dict[str, Any]:
+def _work(loaded: Loaded, now: datetime) -> dict[str, Any]:
     """Return how far objects, operations and approvals are, by counts of the database."""
+    contract = loaded.contract
     objects = _by_state(WorkObject.objects.of(contract.pk))
     operations = _by_state(Operation.objects.of(contract.pk))
     settled = objects[ObjectState.CONFIRMED.value] + objects[ObjectState.SKIPPED.value]
@@ -115,7 +117,21 @@ def _work(contract: Contract, now: datetime) -> dict[str, Any]:
         "operation_count": operations.total(),
         "unknown_count": operations[OperationState.UNKNOWN.value],
         "waiting_count": waiting.count(),
+        "waiting_url": _waiting_url(loaded, list(waiting.values_list("item_id", flat=True)[:2])),
     }
+
+
+def _waiting_url(loaded: Loaded, item_ids: list[str]) -> str:
+    """Return where to look at what waits: the only item itself, the queue of who decides, else the section."""
+    task_id = loaded.contract.task_id
+    if len(item_ids) == 1:
+        try:
+            return reverse("contracts:approval", args=[task_id, item_ids[0]])
+        except NoReverseMatch:  # an imported item may have an id of its own kind
+            pass
+    elif item_ids and loaded.may(Right.DECIDE):
+        return reverse("contracts:approvals")
+    return reverse("contracts:section", args=[task_id, Section.APPROVALS.value])
 
 
 def _by_state(rows: Any) -> Counter[str]:

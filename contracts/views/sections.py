@@ -14,6 +14,8 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from contracts.forms.rows import RowForm
+from contracts.gates.beats import database_now
+from contracts.gates.binding import current_policy
 from contracts.gates.grids import Edit, edit_rows
 from contracts.gates.rows import edit_row, mark_section, not_open
 from contracts.models import ROWS, Contract
@@ -21,6 +23,7 @@ from contracts.rules.parts import Part, parts_of
 from contracts.rules.states import ContractState, ObjectState
 from contracts.rules.verdict import Verdict
 from contracts.rules.vocabulary import PLANE_QUESTIONS, Measure, Plane, Right, Section
+from contracts.views.asking import ask_refusal
 from contracts.views.loading import Asked, Loaded, contract_context, load_contract, missing_in
 from contracts.views.tables import Cell, ShownRow, all_cells, headings, is_open, may_select, shown_row
 
@@ -57,6 +60,7 @@ class Block:
     state: str = ""
     states: list[ObjectState] = field(default_factory=list)
     stored: str = ""
+    ask_refusal: Verdict | None = None  # why no decision can be asked for now; for the approvals alone
 
     @property
     def wrong(self) -> list[RowForm]:
@@ -164,6 +168,8 @@ def _table(request: Asked, loaded: Loaded, part: Part, around: Any) -> Block:
     page = Paginator(rows, PAGE_SIZE)
     number = page_of(contract, part, around) if around else asked.get(f"{part.name}-page", 1)
     block.page = page.get_page(number)
+    if part.name == "approval" and loaded.may(Right.FILL):
+        block.ask_refusal = ask_refusal(contract, current_policy(contract), database_now())
     block.headings = headings(part)
     block.rows = [
         shown_row(part, row, contract.state, may_fill=loaded.may(Right.FILL))
@@ -208,9 +214,9 @@ def single_row(contract: Contract, part: Part) -> Any:
 
 def row_form(part: Part, row: Any, posted: Any = None) -> RowForm:
     """Return the form of a row, with what was posted if anything was."""
-    form = RowForm(
-        posted, part=part, standing=row.facts(), version=row.version, prefix=f"{part.name}-{row.pk}"
-    )
+    # A changed policy is a new row; its form keeps its name, so that an older one is met as a conflict.
+    prefix = part.name if part.name == "policy" else f"{part.name}-{row.pk}"
+    form = RowForm(posted, part=part, standing=row.facts(), version=row.version, prefix=prefix)
     if part.name == "plane":
         form.row_title = gettext(Plane(row.plane).label)
         form.row_question = gettext(PLANE_QUESTIONS[Plane(row.plane)])

@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext
 
 from contracts.gates.objects import OPEN_FOR_OBJECTS
-from contracts.models import ContentRow, WindowRow
+from contracts.gates.requesting import ASKABLE
+from contracts.models import ContentRow, Operation, WindowRow
 from contracts.rules.fields import Field, Kind
 from contracts.rules.parts import Part
 from contracts.rules.states import ContractState, OperationState
@@ -74,6 +75,7 @@ class ShownRow:
     removable: bool
     selectable: bool = False
     drilled: bool = True
+    ask_key: str = ""  # of a pending operation for which a decision may be asked
 
     @property
     def result_count(self) -> int:
@@ -108,6 +110,7 @@ def shown_row(part: Part, row: ContentRow, state: str, *, may_fill: bool) -> Sho
         removable=mendable and state == ContractState.DRAFT and (not part.fixed or own_window),
         selectable=may_fill and may_select(part, state),
         drilled=part.name != "window" or bool(facts["verdict"]),
+        ask_key=row.key if may_fill and isinstance(row, Operation) and _askable(row, state) else "",
     )
 
 
@@ -127,6 +130,12 @@ def may_select(part: Part, state: str) -> bool:
 def all_cells(part: Part, facts: Mapping[str, Any]) -> list[Cell]:
     """Return what people fill in of a row, for a page on which it is only read."""
     return [_cell(field, facts) for field in part.given]
+
+
+def _askable(operation: Operation, state: str) -> bool:
+    """Tell whether `operation` waits for a person's consent while the contract is in `state`."""
+    waits = operation.state == OperationState.PENDING and operation.tool.needs_approval
+    return waits and ContractState(state) in ASKABLE
 
 
 def _kept(part: Part, row: Any) -> bool:

@@ -18,7 +18,7 @@ def timed(what):
     """Print how long something took, and how much of it this process itself worked."""
     wall, own = time.perf_counter(), time.process_time()
     yield
-    print(f"\n{what}: {time.perf_counter() - wall:.2f} s, of which own {time.process_time() - own:.2f} s")  # noqa: T201
+    print(f"\n{what}: {time.perf_counter() - wall:.2f} s, of which own {time.process_time() - own:.2f} s")
 
 
 def paste(contract, start, count):

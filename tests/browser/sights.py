@@ -5,14 +5,17 @@ from typing import Any
 
 from playwright.sync_api import expect
 
+from contracts.rules.notices import Told
 from contracts.rules.vocabulary import Section
 from tests import builders, documents, people
 from tests.browser import walking
 from tests.browser.walking import Walker
+from tests.notices import a_notice
 
 ROWS = ("attempt", "checkpoint", "step", "artefact", "operation", "usage", "window")
 DRAFT, PAUSED, EMPTY, FULL = "a-draft", "a-paused", "an-empty", "a-full"
-SIGHTS: dict[str, Callable[[Walker], None]] = {}
+Go = Callable[[Walker], None]
+SIGHTS: dict[str, Go] = {}
 
 
 def fill_the_world(team: Any) -> None:
@@ -24,9 +27,10 @@ def fill_the_world(team: Any) -> None:
         builders.a_row(draft, part, owner)
     builders.a_paused(team, owner, task_id=PAUSED)
     builders.done(builders.created(team, owner, documents.full_document(FULL, team)))
+    a_notice(draft, owner, Told.SENT_BACK, person="carla", reason="The label names the wrong wall.")
 
 
-def sight(go: Callable[[Walker], None]) -> Callable[[Walker], None]:
+def sight(go: Go) -> Go:
     SIGHTS[go.__name__] = go
     return go
 
@@ -46,12 +50,27 @@ _page_of("leaving_draft_too_early", "act", EMPTY, "leave-draft")
 _page_of("leaving_draft", "act", DRAFT, "leave-draft")
 _page_of("cancelling", "act", PAUSED, "cancel")
 _page_of("pasting", "paste", DRAFT, "object")
+_page_of("asking_in_a_draft", "ask", DRAFT)
+_page_of("asking_for_nothing", "ask", PAUSED)
+_page_of("policy_of_a_draft", "policy", DRAFT)
+_page_of("policy", "policy", FULL)
 for _section in Section:
     _page_of(f"{_section.value}_empty", "section", EMPTY, _section.value)
     _page_of(f"{_section.value}_draft", "section", DRAFT, _section.value)
     _page_of(f"{_section.value}_full", "section", FULL, _section.value)
 for _way in ("blank", "case", "copy", "import"):
     SIGHTS[f"new_{_way}"] = lambda walker, way=_way: walker.page.goto(f"/contracts/new/?from={way}")
+
+
+_page_of("notices", "notices")
+
+
+@sight
+def mail_address_refused(walker: Walker) -> None:
+    walker.go("notices")
+    walker.page.fill("[name=email]", "nobody")
+    walker.page.click("#address button.deed")
+    expect(walker.page.locator(".error-summary")).to_be_visible()
 
 
 @sight
@@ -157,3 +176,12 @@ def nothing_here(walker: Walker) -> None:
 @sight
 def password(walker: Walker) -> None:
     walker.page.goto("/password/")
+
+
+for _name, _where in (
+    ("second_factor", "/second-factor/?next=/"),
+    ("adding_a_passkey", "/second-factor/passkeys/add/"),
+    ("setting_up_an_app", "/second-factor/app/add/"),
+    ("confirming", "/confirm/?next=/"),
+):
+    SIGHTS[_name] = lambda walker, where=_where: walker.page.goto(where)

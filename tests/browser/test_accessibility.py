@@ -1,7 +1,8 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests import people
+from tests import people, scenes
+from tests.browser.approval_sights import ASKING, DECIDING
 from tests.browser.sights import SIGHTS, fill_the_world
 from tests.browser.walking import Walker
 
@@ -44,6 +45,18 @@ def test_no_page_stands_in_anybodys_way(open_browser, team, group, language):
     walker = person_at(open_browser, people.owner(team), language)
     names = sorted(SIGHTS, key=lambda name: name == "login_refused")[group::4]  # logging out comes last
     found = [f"{name}: {one}" for name in names for one in looked_at(walker, SIGHTS[name])]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_no_approval_page_stands_in_anybodys_way(open_browser, team, language):
+    scenes.fill_the_queue(team)
+    found = []
+    for person, sights in ((people.curator(team), DECIDING), (people.owner(team), ASKING)):
+        walker = person_at(open_browser, person, language)
+        found += [f"{name}: {one}" for name, go in sights.items() for one in looked_at(walker, go)]
+    stranger = person_at(open_browser, people.neighbour(), language)
+    found += looked_at(stranger, lambda walker: walker.go("approvals"))
     assert not found, "\n".join(found)
 
 

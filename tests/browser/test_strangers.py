@@ -4,29 +4,30 @@ import pytest
 from playwright.sync_api import expect
 
 from contracts import urls
-from contracts.models import WorkObject
+from contracts.models import Approval, WorkObject
 from contracts.rules.vocabulary import Section
 from tests import builders, people
 from tests.browser.walking import Walker, address
 
 # What an address of a contract holds beside its task id.
 WITH = {"section": "objects", "part": "object", "act": "leave-draft"}
-PUBLIC = {"list", "new", "schema"}
+PUBLIC = {"list", "new", "schema", "approvals", "notices"}
 
 CHANGING = "main form[method=post], main [hx-post], main a[href$='/edit/'], main a[href$='/add/']"
 
 
 @pytest.fixture
 def contract(team):
-    contract = builders.a_draft(team, task_id="not-yours")
-    builders.a_row(contract, "object")
+    contract = builders.a_paused(team, task_id="not-yours", **builders.keys_of_a_call({}))
+    builders.a_waiting_item(builders.a_call(contract))
     return contract
 
 
 def addresses(contract):
     """Return every address of the contract that the workbench knows."""
-    row = WorkObject.objects.get(contract=contract)
+    row, item = WorkObject.objects.get(contract=contract), Approval.objects.get(contract=contract)
     values = {**WITH, "row_id": row.pk, "task_id": contract.task_id}
+    values |= {"item_id": item.item_id, "operation_key": item.operation_key}
     for pattern in urls.urlpatterns:
         if pattern.name not in PUBLIC:
             yield address(pattern.name, *(values[name] for name in pattern.pattern.converters))
@@ -51,6 +52,14 @@ def test_a_stranger_finds_nothing_at_any_address_of_a_contract(open_browser, tea
     assert len(found) > 12
     wrong = [line for line in found if line[1] not in (404, 405) or line[2] not in (404, 405)]
     assert wrong == []
+
+
+def test_a_stranger_sees_no_approval_in_the_queue_and_is_told_of_none(open_browser, team, contract):
+    page = open_browser(people.neighbour())
+    for place in ("approvals", "notices"):
+        page.goto(address(place))
+        expect(page.locator("main .empty")).to_be_visible()
+        expect(page.locator("main")).not_to_contain_text("cms")
 
 
 def test_a_stranger_sees_neither_the_contract_nor_its_title(open_browser, team, contract, troubles):

@@ -47,7 +47,7 @@ class Walker:
 
     def log_in(self, person: Any) -> None:
         self.page.goto("/")
-        self.page.fill("[name=username]", person.get_username())
+        self.page.fill("[name=login]", person.get_username())
         self.page.fill("[name=password]", people.PASSWORD)
         self.page.click("main button[type=submit]")
         expect(self.page.locator("main h1")).to_have_text(self.word("Contracts"))
@@ -131,6 +131,8 @@ class Walker:
             place = self.page.locator(f"#begin [name={name}]")
             if name == "file":
                 place.set_input_files(value)
+            elif name == "case":
+                self.page.check(f"#begin [name=case][value={value}]")
             else:
                 self.enter(place, value)
         with self.leaving():

@@ -171,5 +171,14 @@ def test_add_person_refuses_in_one_sentence(username, told):
     assert Team.objects.count() == 1
 
 
+def test_add_person_stores_where_notices_are_mailed_to():
+    builders.a_team()
+    run("add_person", "mei", "--team", "labels", "--role", "viewer", "--email", "mei@example.org")
+    assert get_user_model().objects.get(username="mei").email == "mei@example.org"
+    told = run("add_person", "ada", "--team", "labels", "--role", "viewer", "--email", "nobody")[2]
+    assert "email" in told
+    assert not get_user_model().objects.filter(username="ada").exists()
+
+
 def test_contract_schema_prints_the_schema():
     assert run("contract_schema")[0] == schema_text()

@@ -3,10 +3,13 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth import get_user_model
 
-from contracts.gates.approving import current_policy, decide, request_approval, withdraw
+from contracts.gates.approving import decide
 from contracts.gates.beats import database_now
+from contracts.gates.binding import current_policy
+from contracts.gates.form_keys import make_form_key
 from contracts.gates.lifecycle import cancel
-from contracts.gates.rows import add_row
+from contracts.gates.requesting import request_approval, withdraw
+from contracts.gates.rows import add_row, edit_row
 from contracts.models import Approval, ApprovalPolicy, ApprovalVote, Event, Operation
 from contracts.rules.parts import PARTS
 from contracts.rules.vocabulary import Actor, ActorKind
@@ -59,6 +62,7 @@ def word(item, person, decision="approved", **given):
         "item_id": item.item_id,
         "seen": item.fingerprint,
         "decision": decision,
+        "form_key": make_form_key(item, person),
         "confirmed_at": database_now(),
     }
     return known | given
@@ -79,6 +83,49 @@ def test_an_item_copies_the_whole_tuple_of_one_call(contract):
     assert (item.requester, item.scope, item.policy_number) == ("label-writer", "this_call", 1)
     assert item.expires_at == item.asked_at + timedelta(hours=24)
     assert events_of(contract)[-1].act == "request"
+
+
+def test_a_text_that_is_kept_here_is_shown_whatever_the_request_says(contract):
+    assert ask(contract, preview="Harmless words.").preview == "Fired clay."
+
+
+def test_a_preview_is_kept_as_text_where_there_is_no_draft(contract):
+    item = ask(contract, draft_id="", preview="One\r\ntwo", reason="Why\r\nnot")
+    assert (item.preview, item.reason) == ("One\ntwo", "Why\nnot")
+
+
+@pytest.mark.parametrize("name", ["L-2", "L" * 200])
+def test_who_stored_a_text_is_known_whoever_is_named_as_its_author(contract, name):
+    version = {
+        "artefact_id": name,
+        "version_label": "v" * 200,
+        "inline_text": "Glazed clay.",
+        "author": "Ghost",
+    }
+    row = builders.a_row(contract, "artefact", **version)
+    rita = people.reviewer(contract.team)
+    values = {field.name: row.facts()[field.name] for field in PARTS["artefact"].given} | {"note": "Seen."}
+    noted = edit_row(
+        contract_id=contract.pk,
+        actor=people.acting(rita),
+        part=PARTS["artefact"],
+        row_id=row.pk,
+        version=row.version,
+        values=values,
+    )
+    assert noted.allowed
+    item = ask(contract, draft_id=name)
+    assert (item.author, item.last_editor) == ("Ghost", "olga")
+    assert_refused(contract, "own_draft", decide, **word(item, people.owner(contract.team)))
+
+
+def test_who_brought_a_text_in_by_a_document_cannot_decide_on_it():
+    draft = {"artefact_id": "L-1", "version_label": "1", "inline_text": "Fired clay."}
+    contract = builders.a_paused(artefacts=[draft])
+    builders.a_row(contract, "operation")
+    item = ask(contract)
+    assert (item.author, item.last_editor) == ("olga", "olga")
+    assert_refused(contract, "own_draft", decide, **word(item, people.owner(contract.team)))
 
 
 def test_t10_an_item_without_reason_names_the_missing_member(contract):
@@ -143,9 +190,9 @@ def test_a_rejection_needs_its_reason(contract, curator):
     item = ask(contract)
     assert_refused(contract, "reason_missing", decide, **word(item, curator, "rejected"))
     assert_refused(contract, "bad_values", decide, **word(item, curator, reason="a\x00"))
-    assert_allowed(contract, decide, **word(item, curator, "rejected", reason="The date is wrong."))
+    assert_allowed(contract, decide, **word(item, curator, "rejected", reason="The date\r\nis wrong. "))
     item.refresh_from_db()
-    assert (item.state, item.decision_reason) == ("rejected", "The date is wrong.")
+    assert (item.state, item.decision_reason) == ("rejected", "The date\nis wrong.")
 
 
 def test_t09_a_worker_decides_nothing(contract, curator):
@@ -178,6 +225,7 @@ def test_the_last_editor_cannot_decide_on_the_own_draft(contract):
         ({"seen": "0" * 64}, "fingerprint_differs"),
         ({"decision": "always"}, "unknown_decision"),
         ({"item_id": "item-0"}, "no_such_item"),
+        ({"item_id": "item\x00"}, "no_such_item"),
     ],
 )
 def test_a_decision_that_does_not_fit_changes_nothing(contract, curator, given, code):
@@ -236,7 +284,11 @@ def test_t52_saving_the_same_draft_again_keeps_the_item(contract, curator):
 def test_a_cancelled_contract_decides_nothing(contract, curator):
     item = ask(contract)
     assert cancel(contract_id=contract.pk, actor=people.acting(curator), reason="Not needed.").allowed
-    assert_refused(contract, "not_open", decide, **word(item, curator))
+    item.refresh_from_db()
+    assert (item.state, item.stale_member, item.stale_now) == ("stale", "cancelled", "carla: Not needed.")
+    assert Operation.objects.get(contract=contract).state == "abandoned"
+    assert_refused(contract, "item_stale", decide, **word(item, curator))
+    assert_refused(contract, "not_open", request_approval, operation_key=key(contract), **ASKED)
 
 
 def test_a_quorum_needs_that_many_different_curators(contract, curator):
@@ -265,6 +317,44 @@ def test_t15_a_policy_that_does_not_parse_closes_the_gate(contract, curator):
     assert_refused(contract, "policy_unreadable", decide, **word(item, curator))
     item.delete()
     assert_refused(contract, "policy_unreadable", request_approval, operation_key=key(contract), **ASKED)
+
+
+def test_a_person_who_is_called_as_a_worker_is_takes_nothing_back(contract):
+    item = ask(contract)
+    given = {"item_id": item.item_id, "reason": "Mine, I say."}
+    assert_refused(contract, "requester_not_asking", withdraw, actor=Actor(WORKER.name), **given)
+
+
+def test_everybody_who_stored_the_content_of_the_draft_is_barred(contract):
+    """In a draft contract a version may still be edited: neither the first nor any later writer decides on it."""
+    from contracts.gates.rows import edit_row
+    from contracts.models import Artefact
+    from contracts.rules.states import ContractState
+    from contracts.rules.vocabulary import Role
+    from tests.gates.watching import force
+
+    writers = [
+        people.person(name, contract.team, Role.REVIEWER, Role.CURATOR) for name in ("wim", "xena", "yara")
+    ]
+    force(contract, ContractState.DRAFT)
+    for number, writer in enumerate(writers):
+        row = Artefact.objects.joined().get(contract=contract, artefact_id="L-1")
+        values = {field.name: row.facts()[field.name] for field in PARTS["artefact"].given}
+        values |= {"inline_text": f"Fired clay, {1930 + number}.", "author": "Ghost", "sha256": ""}
+        edited = edit_row(
+            contract_id=contract.pk,
+            actor=people.acting(writer),
+            part=PARTS["artefact"],
+            row_id=row.pk,
+            version=row.version,
+            values=values,
+        )
+        assert edited.allowed, edited
+    force(contract, ContractState.PAUSED)
+    item = ask(contract)
+    assert (item.author, item.last_editor) == ("Ghost", "yara")
+    for writer in writers:
+        assert_refused(contract, "own_draft", decide, **word(item, writer))
 
 
 def test_only_who_asked_withdraws_and_only_once(contract, curator):

@@ -1,17 +1,26 @@
-from datetime import timedelta
-
 import pytest
 from django.contrib.auth import get_user_model
 
-from contracts.gates.approving import decide, request_approval
+from contracts.gates.approving import decide
 from contracts.gates.beats import database_now
+from contracts.gates.requesting import request_approval
 from contracts.gates.sending import dispatch
-from contracts.models import Approval, Attempt, Contract, Limit, Operation, ToolContract, UsageEntry
+from contracts.models import (
+    Approval,
+    ApprovalPolicy,
+    Attempt,
+    Contract,
+    Limit,
+    Operation,
+    ToolContract,
+    UsageEntry,
+)
+from contracts.rules.approving import MEMBERS
 from contracts.rules.states import ContractState
-from contracts.rules.vocabulary import Actor, ActorKind
+from contracts.rules.vocabulary import Actor, ActorKind, Role
 from tests import builders, people
 from tests.gates.test_approving import ask, contract, curator, key, new_draft, word  # noqa: F401  # fixtures
-from tests.gates.watching import assert_allowed, assert_refused, events_of, force
+from tests.gates.watching import assert_allowed, assert_refused, force, own
 
 pytestmark = pytest.mark.django_db
 WORKER = Actor("label-writer", ActorKind.WORKER)
@@ -20,23 +29,8 @@ WORKER = Actor("label-writer", ActorKind.WORKER)
 @pytest.fixture
 def at_work(contract):  # noqa: F811
     """A contract whose worker owns it; the gate that grants ownership is still to come."""
-    Attempt.objects.filter(contract=contract, ended_at__isnull=True).update(
-        ended_at=database_now(), end_reason="released"
-    )
-    generation = contract.generation + 1
-    now = database_now()
-    Attempt.objects.create(
-        contract=contract,
-        number=99,
-        attempt_id="attempt-99",
-        generation=generation,
-        worker="label-writer",
-        started_at=now,
-        lease_end=now + timedelta(minutes=5),
-        by_hand=False,
-    )
     ToolContract.objects.filter(contract=contract).update(needs_approval=True)
-    return force(contract, ContractState.RUNNING, generation=generation)
+    return own(contract)
 
 
 def sent(contract, **given):  # noqa: F811
@@ -80,6 +74,10 @@ def test_t14_what_was_rejected_or_never_asked_is_not_sent(at_work):
     assert_refused(at_work, "not_approved", dispatch, **sent(at_work))
     carla = people.curator(at_work.team)
     assert_allowed(at_work, decide, **word(item, carla, "rejected", reason="Not like this."))
+    operation = Operation.objects.get(contract=at_work)
+    assert (operation.state, operation.settled_at) == ("abandoned", item_of(at_work).decided_at)
+    assert_refused(at_work, "operation_not_pending", dispatch, **sent(at_work))
+    Operation.objects.filter(contract=at_work).update(state="pending")
     assert_refused(at_work, "not_approved", dispatch, **sent(at_work))
 
 
@@ -91,12 +89,16 @@ def test_a_tool_that_needs_no_approval_sends_without_one(at_work):
 def test_t44_a_new_draft_inherits_no_decision(at_work):
     item = approved(at_work)
     new_draft_while_paused(at_work)
-    verdict = dispatch(contract_id=at_work.pk, **sent(at_work))
-    item.refresh_from_db()
-    assert (verdict.code, item.state, item.stale_member) == ("item_stale", "stale", "draft_version")
+    item.refresh_from_db()  # in the transaction of the new draft, not only when it is used
+    assert (item.state, item.stale_member) == ("stale", "draft_version")
     assert (item.stale_was, item.stale_now) == ("1", "2")
-    assert events_of(at_work)[-1].refused == "item_stale"
+    verdict = assert_refused(at_work, "item_stale", dispatch, **sent(at_work))
+    assert verdict.values == {"member": MEMBERS["draft_version"]}
     assert Operation.objects.get(contract=at_work).state == "pending"
+
+
+def item_of(contract):  # noqa: F811
+    return Approval.objects.filter(contract=contract).latest("asked_at")
 
 
 def new_draft_while_paused(at_work):
@@ -123,12 +125,32 @@ def test_a_right_taken_away_before_the_use_makes_the_approval_stale(at_work, los
     )
 
 
+def test_whose_right_was_taken_away_is_named_and_not_who_decided_last(at_work):
+    policy = ApprovalPolicy.objects.get(contract=at_work)
+    ApprovalPolicy.objects.filter(pk=policy.pk).update(quorum=2)
+    item, dora = ask(at_work), people.person("dora", at_work.team, Role.CURATOR)
+    for person in (people.curator(at_work.team), dora):
+        assert_allowed(at_work, decide, **word(item, person))
+    people.curator(at_work.team).groups.clear()
+    dispatch(contract_id=at_work.pk, **sent(at_work))
+    item.refresh_from_db()
+    assert (item.decided_by, item.stale_member, item.stale_was) == ("dora", "decider", "carla")
+
+
+def test_nothing_is_sent_under_a_policy_that_cannot_be_read(at_work):
+    item = approved(at_work)
+    ApprovalPolicy.objects.filter(contract=at_work).update(note="a\x07b")
+    assert_refused(at_work, "policy_unreadable", dispatch, **sent(at_work))
+    item.refresh_from_db()
+    assert (item.state, item.consumed_at) == ("approved", None)
+
+
 def test_an_approval_out_of_time_is_not_used(at_work):
     item = approved(at_work)
     Approval.objects.filter(pk=item.pk).update(expires_at=database_now())
     verdict = dispatch(contract_id=at_work.pk, **sent(at_work))
     item.refresh_from_db()
-    assert (verdict.code, item.state, item.consumed_at) == ("item_expired", "expired", None)
+    assert (verdict.code, item.state, item.consumed_at) == ("approval_expired", "expired", None)
 
 
 @pytest.mark.parametrize(
@@ -148,11 +170,12 @@ def test_only_the_live_owner_of_a_contract_at_work_sends(at_work, change, code):
 
 def test_t27_a_displaced_owner_and_a_lapsed_lease_send_nothing(at_work):
     assert_refused(at_work, "stale_generation", dispatch, **sent(at_work, generation=at_work.generation - 1))
-    Attempt.objects.filter(contract=at_work, number=99).update(lease_end=database_now())
+    live = Attempt.objects.filter(contract=at_work, generation=at_work.generation)
+    live.update(lease_end=database_now())
     assert_refused(at_work, "lease_lapsed", dispatch, **sent(at_work))
-    Attempt.objects.filter(contract=at_work, number=99).update(lease_end=None)
+    live.update(lease_end=None)
     assert_refused(at_work, "lease_lapsed", dispatch, **sent(at_work))
-    Attempt.objects.filter(contract=at_work, number=99).update(ended_at=database_now(), end_reason="finished")
+    live.update(ended_at=database_now(), end_reason="finished")
     assert_refused(at_work, "stale_generation", dispatch, **sent(at_work))
 
 
@@ -191,3 +214,14 @@ def test_nothing_can_be_asked_for_what_is_being_sent(at_work):
         operation_key=key(at_work),
         reason="Again.",
     )
+
+
+def test_a_worker_who_is_not_the_owner_sends_nothing(at_work):
+    approved(at_work)
+    assert_refused(at_work, "not_owner", dispatch, **sent(at_work, actor=Actor("other", ActorKind.WORKER)))
+
+
+def test_where_somebody_was_asked_the_answer_counts_whatever_became_of_the_tool(at_work):
+    ask(at_work)
+    ToolContract.objects.filter(contract=at_work).update(needs_approval=False)
+    assert_refused(at_work, "not_approved", dispatch, **sent(at_work))

@@ -1,8 +1,10 @@
 """What every gate owes, checked around one call: one revision, its events, and nothing else."""
 
+from datetime import timedelta
 from typing import Any
 
-from contracts.models import CONTENT, Contract, ContractUserPermission, Event
+from contracts.gates.beats import database_now
+from contracts.models import CONTENT, Attempt, Contract, ContractUserPermission, Event
 from contracts.rules.states import ContractState
 from contracts.rules.verdict import Verdict
 from contracts.rules.vocabulary import Actor
@@ -68,6 +70,27 @@ def assert_unchanged(contract: Contract, gate: Any, **given: Any) -> Verdict:
     assert snapshot(contract) == before
     assert len(events_of(contract)) == known
     return verdict
+
+
+def own(contract: Contract, *, minutes: int = 60) -> Contract:
+    """Let the worker own a contract at work; the gate that grants ownership is still to come."""
+    now = database_now()
+    Attempt.objects.filter(contract=contract, ended_at__isnull=True).update(
+        ended_at=now, end_reason="released"
+    )
+    contract.refresh_from_db()
+    generation = contract.generation + 1
+    Attempt.objects.create(
+        contract=contract,
+        number=generation + 98,
+        attempt_id=f"attempt-{generation + 98}",
+        generation=generation,
+        worker="label-writer",
+        started_at=now,
+        lease_end=now + timedelta(minutes=minutes),
+        by_hand=False,
+    )
+    return force(contract, ContractState.RUNNING, generation=generation)
 
 
 def force(contract: Contract, state: ContractState, **columns: Any) -> Contract:

@@ -5,6 +5,7 @@ from django.apps import apps
 from django.core.management import call_command
 from django.db import IntegrityError, connection, models, transaction
 
+from contracts.gates.looking import look
 from contracts.models import (
     CONTENT,
     Approval,
@@ -17,9 +18,11 @@ from contracts.models import (
     Event,
     JournalStep,
     Limit,
+    Notice,
     Operation,
     OwnerGate,
     PlaneRow,
+    Presence,
     ReservedTaskId,
     SectionMark,
     Source,
@@ -88,6 +91,8 @@ CHECKS = {
     "only_decided_items_are_consumed": (Approval, {"state": "withdrawn", "decided_by": ""}),
     "stale_item_names_the_member": (Approval, {"state": "stale"}),
     "vote_is_yes_or_no": (ApprovalVote, {"decision": "stale"}),
+    "notice_kind_is_known": (Notice, {"kind": "rumour"}),
+    "mail_state_is_known": (Notice, {"mail": "lost"}),
     "measure_is_known": (Limit, {"measure": "patience"}),
     "cap_above_zero": (Limit, {"cap": 0}),
     "cost_and_only_cost_has_a_currency": (Limit, {"currency": "EUR"}),
@@ -122,6 +127,8 @@ ONCE = {
     "policy_version_once": (ApprovalPolicy, {}),
     "approval_item_once": (Approval, {}),
     "one_vote_per_curator": (ApprovalVote, {}),
+    "form_key_once": (ApprovalVote, {"decider": "dora"}),
+    "one_presence_per_place": (Presence, {}),
     "one_limit_per_measure": (Limit, {}),
     "usage_entry_once": (UsageEntry, {}),
     "one_row_per_window": (WindowRow, {}),
@@ -137,7 +144,12 @@ def contract():
 
 def a_contract():
     team = builders.a_team()
-    return builders.done(builders.created(team, people.owner(team), documents.full_document(team=team)))
+    person = people.owner(team)
+    made = builders.done(builders.created(team, person, documents.full_document(team=team)))
+    ApprovalVote.objects.filter(contract=made).update(form_key=D)
+    Notice.objects.create(contract=made, person=person, kind="waiting", item_id="I-1")
+    look(contract_id=made.pk, place="I-1", user=person)
+    return made
 
 
 def rows_of(model, contract):

@@ -150,7 +150,7 @@ def test_every_forgery_is_found(contract, forge):
                 transaction.set_rollback(True)
         assert Event.objects.first_break(contract) is None
         run("ALTER TABLE contracts_event ADD CONSTRAINT event_sequence_once UNIQUE (contract_id, sequence)")
-    print(f"attempted {attempted}, found {found}")  # noqa: T201  # the report of this figure
+    print(f"attempted {attempted}, found {found}")  # the report of this figure
     assert found == attempted == 250
 
 

@@ -57,6 +57,11 @@ def test_json_typed_into_a_page_is_read_strictly(text, code):
     assert "hunter2" not in repr(problem)
 
 
+def test_the_word_of_json_for_nothing_is_nothing():
+    assert refusal(field(Kind.JSON, required=True), " null ").code == "missing"
+    assert check_field(field(Kind.JSON), "null") is None
+
+
 def test_text_in_the_json_of_a_document_is_text():
     assert check_field(field(Kind.JSON), "{", document=True) == "{"
     assert check_field(field(Kind.JSON), "", document=True) == ""

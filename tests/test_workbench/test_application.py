@@ -169,7 +169,12 @@ def test_every_variable_is_in_the_readme():
 
 
 def test_production_settings_pass_the_deployment_check(plain_environment):
-    environment = plain_environment | {"WORKBENCH_HTTPS": "1", "WORKBENCH_SECRET_KEY": "0123456789abcdef" * 5}
+    environment = plain_environment | {
+        "WORKBENCH_HTTPS": "1",
+        "WORKBENCH_SECRET_KEY": "0123456789abcdef" * 5,
+        "WORKBENCH_SMTP": "smtps://user:password@mail.example",
+        "WORKBENCH_MAIL_FROM": "workbench@example.org",
+    }
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -178,3 +183,12 @@ def test_production_settings_pass_the_deployment_check(plain_environment):
 @pytest.mark.django_db
 def test_no_migration_is_missing():
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+def test_mail_by_a_server_needs_a_sender(plain_environment):
+    environment = plain_environment | {"WORKBENCH_SMTP": "smtps://user:hunter22@mail.example"}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check"], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr == "WORKBENCH_MAIL_FROM must be set where WORKBENCH_SMTP is.\n"

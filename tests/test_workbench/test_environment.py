@@ -44,6 +44,26 @@ def test_it_reads_flags(text, flag):
         (lambda e, n: environment.read_path(e, n, Path("/")), ["relative/path", "./x"]),
         (environment.read_time_zone, ["Mars/Olympus", "../etc/passwd", "/etc/localtime", "Europe"]),
         (environment.read_secret, ["short", "a" * 60]),
+        (
+            lambda e, n: environment.read_address(e, n, ""),
+            [
+                "labels.example",
+                "ftp://a.example",
+                "http:///",
+                "https://u:p@a.example",
+                "https://a.example/path",
+                "https://a.example?q=1",
+                "https://a.example#x",
+                "https://a.example:99999",
+                "https://a.example:0",
+                "https://a b.example",
+                "https://[::1",
+            ],
+        ),
+        (
+            lambda e, n: environment.read_mail_address(e, n, ""),
+            ["nobody", "a@", "@b.org", "a@b.org, c@d.org", "Work <a@b.org", "<a@b.org> x", "a b@c.org"],
+        ),
     ],
 )
 def test_it_refuses_nonsense_by_name(reader, values):
@@ -122,4 +142,86 @@ def test_it_reads_an_ipv6_host():
 def test_it_refuses_other_addresses_without_repeating_the_password(url):
     with pytest.raises(EnvironmentRefused, match="DATABASE_URL") as refusal:
         database(url)
+    assert "hunter22" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "read"),
+    [
+        ("https://workbench.example.org/", "https://workbench.example.org"),
+        ("http://[::1]:8000", "http://[::1]:8000"),
+        ("", "http://localhost:8000"),
+    ],
+)
+def test_it_reads_the_address_people_open(address, read):
+    assert environment.read_address({"X": address}, "X", "http://localhost:8000") == read
+
+
+@pytest.mark.parametrize(
+    "sender",
+    ["workbench@example.org", "Workbench <workbench@example.org>", '"Labels, spring" <w@example.org>'],
+)
+def test_it_reads_a_sender(sender):
+    assert environment.read_mail_address({"X": sender}, "X", "") == sender
+
+
+def mail_server(url):
+    return environment.read_mailer({"WORKBENCH_SMTP": url}, "WORKBENCH_SMTP")["OPTIONS"]
+
+
+def test_without_a_mail_server_mails_are_printed():
+    assert environment.read_mailer({}, "X") == {"BACKEND": "django.core.mail.backends.console.EmailBackend"}
+
+
+def test_it_reads_a_mail_server():
+    assert mail_server("smtp://us%40er:p%3Aw%2F@mail.example?tls=start") == {
+        "host": "mail.example",
+        "port": 587,
+        "username": "us@er",
+        "password": "p:w/",
+        "use_tls": True,
+        "use_ssl": False,
+        "timeout": 30,
+    }
+
+
+@pytest.mark.parametrize(
+    ("url", "port", "tls", "ssl"),
+    [
+        ("smtp://mail.example", 25, False, False),
+        ("smtp://mail.example:2525/", 2525, False, False),
+        ("smtp://mail.example?tls=start", 587, True, False),
+        ("smtps://u:p@mail.example", 465, False, True),
+        ("smtp://u:p@localhost:1025", 1025, False, False),
+    ],
+)
+def test_each_way_to_a_mail_server_has_its_port(url, port, tls, ssl):
+    read = mail_server(url)
+    assert (read["port"], read["use_tls"], read["use_ssl"]) == (port, tls, ssl)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mail.example:25:hunter22",
+        "http://u:hunter22@mail.example",
+        "smtp://u:hunter22@",
+        "smtp://u:hunter22@mail.example",
+        "smtp://u:hunter22@mail.example:x",
+        "smtp://u:hunter22@mail.example:0?tls=start",
+        "smtp://u:hunter22@mail.example:99999?tls=start",
+        "smtp://:hunter22@mail.example?tls=start",
+        "smtp://hunter22@mail.example?tls=start",
+        "smtp://u:hunter22@mail.example?tls=yes",
+        "smtp://u:hunter22@mail.example?tls=start&tls=start",
+        "smtp://u:hunter22@mail.example?timeout=1",
+        "smtps://u:hunter22@mail.example?tls=start",
+        "smtps://u:hunter22@mail.example/path",
+        "smtps://u:hunter22@mail.example#x",
+        "smtps://u:hunter22@[::1",
+    ],
+)
+def test_it_refuses_other_mail_servers_without_repeating_the_password(url):
+    with pytest.raises(EnvironmentRefused, match="WORKBENCH_SMTP") as refusal:
+        mail_server(url)
     assert "hunter22" not in str(refusal.value)

@@ -100,7 +100,7 @@ def test_who_may_see_but_not_export_gets_403_and_a_stranger_404(client, contract
 def test_without_login_nothing_is_told(client, contract, name):
     answer = page(client, name, contract)
     assert answer.status_code == 302
-    assert answer["Location"].startswith(reverse("login"))
+    assert answer["Location"].startswith(reverse("account_login"))
 
 
 @pytest.mark.parametrize("name", PAGES)

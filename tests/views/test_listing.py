@@ -1,8 +1,8 @@
 import pytest
 
-from contracts.gates.approving import request_approval
 from contracts.gates.lifecycle import archive
 from contracts.gates.objects import add_lines, change_objects
+from contracts.gates.requesting import request_approval
 from contracts.gates.rows import mark_section
 from contracts.rules.parts import PARTS
 from contracts.rules.states import Act

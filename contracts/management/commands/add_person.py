@@ -23,11 +23,12 @@ class Command(BaseCommand):
         roles = [role.value for role in Role]
         parser.add_argument("--role", required=True, action="extend", nargs="+", choices=roles)
         parser.add_argument("--name", default="", help="the full name")
+        parser.add_argument("--email", default="", help="where notices are mailed to; none if left out")
 
     def handle(
-        self, *, username: str, team: str, team_name: str, role: list[str], name: str, **_: Any
+        self, *, username: str, team: str, team_name: str, role: list[str], name: str, email: str, **_: Any
     ) -> None:
-        _refuse_username(username)
+        _refuse_person(username, email)
         found = Team.objects.filter(slug=team).first()
         if found is None and not team_name:
             raise CommandError(f"There is no team “{team}”; --team-name creates it.")
@@ -35,6 +36,7 @@ class Command(BaseCommand):
         create_person(
             username=username,
             full_name=name,
+            email=email,
             password=password,
             team=found or create_team(slug=team, name=team_name),
             roles=tuple(Role(value) for value in role),
@@ -43,10 +45,10 @@ class Command(BaseCommand):
         self.stdout.write("The password is shown only now; change it after the first login.")
 
 
-def _refuse_username(username: str) -> None:
+def _refuse_person(username: str, email: str) -> None:
     people = get_user_model()
     try:
-        people(username=username).clean_fields(exclude=["password"])
+        people(username=username, email=email).clean_fields(exclude=["password"])
     except ValidationError as error:
         raise CommandError(" ".join(error.messages)) from None
     if people.objects.filter(username=username).exists():

@@ -248,6 +248,8 @@ APPROVAL = Part(
         Field("stale_now", _text, N_("It is"), server=True),
         Field("consumed_at", _moment, N_("Used at"), server=True),
         Field("consumed_generation", _whole, N_("Used by generation"), server=True, low=1, high=COUNTED_LONG),
+        Field("passed_from", _id, N_("Passed on from"), server=True, limit=40),
+        Field("passed_to", _line, N_("Passed on to"), server=True),
     ),
     addable=False,
 )

@@ -1,5 +1,6 @@
 """`manage.py up`: everything from an empty machine to a workbench that answers."""
 
+import os
 from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
@@ -11,6 +12,7 @@ from workbench.folder import ensure_folder, only_one
 from workbench.readiness import refuse_newer_database, refuse_taken_port, refuse_unusable_database
 from workbench.serving import serve
 from workbench.static import collect_if_changed
+from workbench.watching import watching
 
 
 def port_number(text: str) -> int:
@@ -35,13 +37,17 @@ class Command(BaseCommand):
         with only_one(ensure_folder(settings.WORKBENCH_DATA), address):
             refuse_taken_port(port)
             self.prepare(empty=empty)
-            serve(address, port)
+            # For the links in mails; the watch reads it as its own setting.
+            os.environ.setdefault("WORKBENCH_ADDRESS", address)
+            with watching():
+                serve(address, port)
 
     def prepare(self, *, empty: bool) -> None:
         """Bring database, static files and people up to date; doing it again changes nothing."""
         refuse_unusable_database()
         refuse_newer_database()
         call_command("migrate", interactive=False, verbosity=0)
+        call_command("createcachetable", verbosity=0)
         collect_if_changed()
         if "create_examples" in get_commands():
             call_command("create_examples", stdout=self.stdout, **({"people_only": True} if empty else {}))

@@ -1,7 +1,9 @@
 import pytest
 
-from contracts.gates.approving import decide, request_approval
+from contracts.gates.approving import decide
 from contracts.gates.beats import database_now
+from contracts.gates.form_keys import make_form_key
+from contracts.gates.requesting import request_approval
 from contracts.models import Approval, ApprovalVote, Event, Operation
 from contracts.rules.states import ApprovalState
 from contracts.rules.vocabulary import Actor, ActorKind, Role
@@ -47,6 +49,7 @@ def by_the_gate(item, person, decision):
             item_id=item.item_id,
             seen=item.fingerprint,
             decision=decision,
+            form_key=make_form_key(item, person),
             reason="Said at the same moment.",
             confirmed_at=database_now(),
         ).code

@@ -1,0 +1,133 @@
+"""A notice in words, for the page and for the mail, and the form for one's own address."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.formats import date_format
+from django.utils.translation import gettext, override, pgettext
+from django.utils.translation import gettext_lazy as _
+
+from contracts.forms.words import said
+from contracts.models import Notice
+from contracts.rules.notices import TOLD_SENTENCES, Told
+from contracts.rules.text import visible_plain
+
+REASON_MAX = 2_000  # characters of a reason in a mail; the page shows the whole
+SUBJECT_MAX = 150
+# Shown for what an older workbench has not stored, so that the rest of the sentence can still be read.
+UNSAID = dict.fromkeys(("call", "title", "person", "reason", "until", "member", "version"), "—")
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """The sentence of a notice and what fills it, as `said` wants them."""
+
+    sentence: str
+    values: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A mail about one notice: one line, and plain text."""
+
+    subject: str
+    text: str
+
+
+def told(notice: Notice) -> str:
+    """Return the sentence of a notice in the language that is active."""
+    return said(Telling(TOLD_SENTENCES[Told(notice.kind)], UNSAID | _texts(notice)))
+
+
+def until(notice: Notice) -> datetime | None:
+    """Return when the time of the item runs out, if the notice says so."""
+    try:
+        return parse_datetime(_texts(notice).get("until", ""))
+    except ValueError:
+        return None
+
+
+def reason(notice: Notice) -> str:
+    """Return the reason somebody gave, if the notice has one."""
+    return _texts(notice).get("reason", "")
+
+
+def _texts(notice: Notice) -> dict[str, str]:
+    return {name: str(value) for name, value in notice.words.items() if value is not None}
+
+
+def compose(notice: Notice) -> Mail:
+    """Return the mail that tells `notice` in the language of its reader.
+
+    Text of people stands on lines of its own or behind ">", hidden characters as marks, so that it can be told from
+    ours; nothing of it is longer than a screen.
+    """
+    with override(_language(notice.person)):
+        names = {"title": notice.contract.title, "task_id": notice.contract.task_id}
+        kind = gettext(Told(notice.kind).label)
+        subject = one_line(gettext("%(kind)s: %(title)s (%(task_id)s)") % {"kind": kind, **names})
+        return Mail(subject[:SUBJECT_MAX], "\n".join(_lines(notice, names)))
+
+
+def _lines(notice: Notice, names: Mapping[str, str]) -> list[str]:
+    lines = [one_line(told(notice)), "", one_line(gettext("Contract: %(title)s (%(task_id)s)") % names)]
+    if moment := until(notice):
+        words = date_format(timezone.localtime(moment), pgettext("date format", "j F Y, H:i T"))
+        lines.append(gettext("Time left until: %(moment)s") % {"moment": words})
+    if why := reason(notice).strip():
+        cut = f"{why[:REASON_MAX]} …" if len(why) > REASON_MAX else why
+        lines += ["", gettext("Reason:")]
+        lines += [f"> {line}" for line in visible_plain(cut).split("\n")]
+    return [
+        *lines,
+        "",
+        settings.WORKBENCH_ADDRESS + address_of(notice),
+        "",
+        gettext("The link only shows the item. To decide, log in and use the buttons of its page."),
+        gettext("What is mailed to you is settled here:"),
+        settings.WORKBENCH_ADDRESS + reverse("contracts:notices"),
+        "",
+    ]
+
+
+def address_of(notice: Notice) -> str:
+    """Return the address of the page about whose item the notice is."""
+    task_id = notice.contract.task_id
+    try:
+        return reverse("contracts:approval", args=[task_id, notice.item_id])
+    except NoReverseMatch:  # an item from a document may have an id that no address can hold
+        return reverse("contracts:overview", args=[task_id])
+
+
+def one_line(text: str) -> str:
+    """Return `text` on one line, hidden characters and other control characters as marks."""
+    return " ".join(visible_plain(text).split())
+
+
+def _language(person: Any) -> str:
+    language = person.reader.language if hasattr(person, "reader") else ""
+    return language if language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
+
+
+class MailAddressForm(forms.Form):
+    """Where one's own notices are mailed to."""
+
+    use_required_attribute = False
+    email = forms.EmailField(
+        label=_("Mail address"),
+        required=False,
+        max_length=254,
+        help_text=_(
+            "Each notice is mailed here once: what waits for you, what was decided and why, what became stale or ran "
+            "out of time. Nothing can be decided by mail. Leave it empty to get no mails."
+        ),
+        error_messages={"invalid": _("This is not a mail address like name@example.org.")},
+        widget=forms.EmailInput(attrs={"autocomplete": "email", "spellcheck": "false"}),
+    )

@@ -1,0 +1,65 @@
+"""Telling people: the rows are written with what they tell, and read, mailed and forgotten apart from it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.db.models import Q, QuerySet
+
+from contracts.gates.beats import Turn
+from contracts.models import Approval, Notice, people_with
+from contracts.rules.approving import Policy, same_name
+from contracts.rules.notices import MailState, Told
+from contracts.rules.vocabulary import ActorKind, Right
+
+
+def tell(turn: Turn, kind: Told, item: Approval, people: Iterable[Any], **words: Any) -> None:
+    """Store one notice about `item` for each of `people` (users), but for who acts now."""
+    acts = turn.actor.kind in (ActorKind.PERSON, ActorKind.OPERATOR)
+    oneself = turn.actor.name if acts else ""  # the clock or a worker may be called as somebody is
+    call = f"{item.tool} → {item.target}"
+    told = {"call": call, "title": turn.contract.title, "person": turn.actor.name, **words}
+    Notice.objects.bulk_create(
+        Notice(
+            contract=turn.contract,
+            person=person,
+            kind=kind.value,
+            item_id=item.item_id,
+            words=told,
+            mail=(MailState.PENDING if person.email else MailState.NONE).value,
+        )
+        for person in {person.pk: person for person in people}.values()
+        if person.get_username() != oneself
+    )
+
+
+def who_may_decide(item: Approval, policy: Policy | None) -> list[Any]:
+    """Return the people this item waits for: with the right, not barred, and not past whom it was passed."""
+    barred = [item.requester]
+    if policy is None or not policy.author_may_decide:
+        barred += [item.author, item.last_editor]
+    people = people_with(Right.DECIDE, item.contract_id)
+    if item.passed_to:
+        people = _passed_to(item, people)
+    return [person for person in people if not any(_is_called(person, name) for name in barred)]
+
+
+def who_is_concerned(item: Approval) -> QuerySet[Any]:
+    """Return the people behind the request: who asked, wrote or edited, and who decided."""
+    called = Q(pk__in=())
+    for name in {item.requester, item.author, item.last_editor, item.decided_by} - {""}:
+        called |= Q(username__iexact=name) | Q(first_name__iexact=name)  # the full name is kept there
+    return get_user_model().objects.filter(called, is_active=True)
+
+
+def _is_called(person: Any, name: str) -> bool:
+    return same_name(person.get_username(), name) or same_name(person.get_full_name(), name)
+
+
+def _passed_to(item: Approval, people: QuerySet[Any]) -> QuerySet[Any]:
+    named = people.filter(username=item.passed_to)
+    if named.exists():
+        return named
+    return people.filter(
+        groups__team_role__team=item.contract.team_id, groups__team_role__role=item.passed_to
+    )

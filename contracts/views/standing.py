@@ -1,0 +1,27 @@
+"""What stands on every full page for whoever is logged in."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from django.http import HttpRequest
+
+from contracts.models import Notice
+
+COUNTED = 99  # more than this is shown as 99+, and not counted further
+
+
+def standing(request: HttpRequest) -> dict[str, Any]:
+    """Return `unread_notices`: a call, so that only a page which shows the number asks for it, and once."""
+    return {"unread_notices": _unread(request)}
+
+
+def _unread(request: HttpRequest) -> Callable[[], int]:
+    @cache
+    def unread() -> int:
+        user = getattr(request, "user", None)
+        if user is None or not user.is_authenticated:
+            return 0
+        return Notice.objects.filter(person=user).unread()[: COUNTED + 1].count()
+
+    return unread
