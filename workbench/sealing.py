@@ -23,7 +23,7 @@ def unseal(sealed: str) -> str:
         return _keys(settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS).decrypt(sealed.encode()).decode()
     except InvalidToken:
         raise ImproperlyConfigured(
-            "A second factor was stored under another secret key: add that key to SECRET_KEY_FALLBACKS."
+            "A second factor was stored under another secret key: give that key as WORKBENCH_OLD_SECRET_KEY."
         ) from None
 
 

@@ -34,6 +34,7 @@ VARIABLES = (
     "WORKBENCH_HOSTS",
     "WORKBENCH_HTTPS",
     "WORKBENCH_MAIL_FROM",
+    "WORKBENCH_OLD_SECRET_KEY",
     "WORKBENCH_POOL",
     "WORKBENCH_SECRET_KEY",
     "WORKBENCH_SMTP",
@@ -55,6 +56,9 @@ POOL = read_whole(os.environ, "WORKBENCH_POOL", THREADS, minimum=0, maximum=256)
 _KEPT_KEY = read_secret(os.environ, "WORKBENCH_SECRET_KEY") or stored_secret_key(WORKBENCH_DATA)
 SECRET_KEY = _KEPT_KEY or secrets.token_urlsafe(64)
 SECRET_KEY_KEPT = bool(_KEPT_KEY)
+# What the former key sealed and signed stays readable; what is new is sealed and signed with the present one.
+_OLD_KEY = read_secret(os.environ, "WORKBENCH_OLD_SECRET_KEY")
+SECRET_KEY_FALLBACKS = [_OLD_KEY] if _OLD_KEY else []
 
 # The loopback names always work: only this machine can use them, and `up` asks /healthz by them.
 ALLOWED_HOSTS = [*read_hosts(os.environ, "WORKBENCH_HOSTS"), "127.0.0.1", "localhost", "[::1]"]

@@ -12,8 +12,9 @@ from typing import Any
 from django.utils.translation import gettext, pgettext
 
 from contracts.exports.text_lines import WIDTH, columns, fits, labelled
+from contracts.rules.approving import MEMBERS
 from contracts.rules.fields import Field, Kind
-from contracts.rules.parts import PARTS, Part
+from contracts.rules.parts import Part
 from contracts.rules.rows import RESULT_FIELDS
 from contracts.rules.windows import Window
 from contracts.rules.words import Labelled
@@ -119,7 +120,7 @@ def _special(part: str, name: str) -> Mapping[str, str] | None:
     if (part, name) == ("approval", "scope"):
         return {"this_call": gettext("this call only")}
     if (part, name) == ("approval", "stale_member"):
-        return {field.name: gettext(field.label) for field in PARTS["approval"].fields}
+        return {name: gettext(label) for name, label in MEMBERS.items()}
     return _words(Window) if (part, name) == ("window", "window") else None
 
 

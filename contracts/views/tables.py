@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from contracts.gates.objects import OPEN_FOR_OBJECTS
 from contracts.gates.requesting import ASKABLE
 from contracts.models import ContentRow, Operation, WindowRow
+from contracts.rules.approving import member_words
 from contracts.rules.fields import Field, Kind
 from contracts.rules.parts import Part
 from contracts.rules.states import ContractState, OperationState
@@ -155,6 +156,9 @@ def _cell(field: Field, facts: Mapping[str, Any]) -> Cell:
         return Cell(field.name, label, "text", gettext(getattr(text, field.name)))
     if value in ("", None, [], {}):
         return Cell(field.name, label, "empty", "", result=field.name in WindowRow.RESULTS)
+    if field.name in ("scope", "stale_member"):
+        words = gettext("this call only") if field.name == "scope" else gettext(member_words(value))
+        return Cell(field.name, label, "text", words)
     return Cell(field.name, label, _kind(field), _typed(field, value), _word(field, value))
 
 

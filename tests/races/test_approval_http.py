@@ -57,7 +57,7 @@ def a_post(item, person, number):
 def test_r1_of_64_curators_over_http_one_approval_decision_stands_and_everybody_is_told_it(tmp_path, whole):
     team = builders.a_team()
     curators = [people.person(f"curator-{number}", team, Role.CURATOR) for number in range(CURATORS)]
-    count = 200 if whole else 20  # the whole figure takes minutes: `pytest --whole`
+    count = 200 if whole else 10  # the whole figure takes minutes: `pytest --whole`
     items = items_to_decide(team, CONTRACTS, count)
     places = [address("approval", item.contract.task_id, item.item_id) for item in items]
     barrier, cookies = threading.Barrier(CURATORS), [cookies_of(person) for person in curators]
