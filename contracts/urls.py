@@ -1,7 +1,8 @@
 """Every address of the workbench's pages."""
 
-from django.urls import path, register_converter
+from django.urls import include, path, register_converter
 
+from contracts.api.addresses import addresses
 from contracts.rules.approving import ITEM_ID
 from contracts.rules.parts import PARTS
 from contracts.rules.vocabulary import Section
@@ -9,11 +10,14 @@ from contracts.views.approval import approval, correct, looking
 from contracts.views.asking import ask
 from contracts.views.events import event_list
 from contracts.views.exporting import download_json, download_txt, preview, schema
+from contracts.views.holding import holder
 from contracts.views.life import act
 from contracts.views.listing import contract_list
 from contracts.views.making import new_contract
 from contracts.views.notices import notice_list
 from contracts.views.objects import act_on_objects
+from contracts.views.operating import operate
+from contracts.views.operations import operation
 from contracts.views.overview import overview
 from contracts.views.pasting import paste
 from contracts.views.policy import policy
@@ -22,6 +26,7 @@ from contracts.views.rounds import open_next
 from contracts.views.rows import add, edit, move, remove, show
 from contracts.views.sections import mark, section
 from contracts.views.sharing import sharing
+from contracts.views.tokens import tokens
 from contracts.views.withdrawing import withdraw
 
 
@@ -74,7 +79,9 @@ urlpatterns = [
     path("contracts/new/", new_contract, name="new"),
     path("approvals/", approvals, name="approvals"),
     path("notices/", notice_list, name="notices"),
+    path("teams/<slug:slug>/tokens/", tokens, name="tokens"),
     path("schema/contract-1.json", schema, name="schema"),
+    path("api/v1/", include((addresses(), "api"))),
     path(CONTRACT, overview, name="overview"),
     path(CONTRACT + "events/", event_list, name="events"),
     path(CONTRACT + "export/", preview, name="export"),
@@ -82,6 +89,8 @@ urlpatterns = [
     path(CONTRACT + "export.json", download_json, name="export_json"),
     path(CONTRACT + "sharing/", sharing, name="sharing"),
     path(CONTRACT + "act/<slug:act>/", act, name="act"),
+    path(CONTRACT + "operate/<slug:act>/", operate, name="operate"),
+    path(CONTRACT + "owner/now/", holder, name="holder"),
     path(CONTRACT + "policy/", policy, name="policy"),
     path(CONTRACT + "<section:section>/mark/", mark, name="mark"),
     path(CONTRACT + "approvals/ask/", ask, name="ask"),
@@ -89,6 +98,7 @@ urlpatterns = [
     path(CONTRACT + "approvals/<item:item_id>/looking/", looking, name="looking"),
     path(CONTRACT + "approvals/<item:item_id>/correct/", correct, name="correct"),
     path(CONTRACT + "approvals/<item:item_id>/withdraw/", withdraw, name="withdraw"),
+    path(CONTRACT + "operations/<sha256:operation_key>/", operation, name="operation"),
     path(CONTRACT + "operations/<sha256:operation_key>/round/", open_next, name="round"),
     path(CONTRACT + "objects/act/", act_on_objects, name="objects_act"),
     path(CONTRACT + "paste/<part:part>/", paste, name="paste"),

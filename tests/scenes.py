@@ -13,7 +13,7 @@ from contracts.gates.sending import dispatch
 from contracts.models import Approval, ApprovalPolicy, Contract, Operation
 from contracts.rules.parts import PARTS
 from contracts.rules.verdict import Verdict
-from contracts.rules.vocabulary import Actor, ActorKind, Role
+from contracts.rules.vocabulary import Actor, ActorKind, Role, StaleOwner
 from tests import builders, people
 from tests.gates.watching import own
 
@@ -124,6 +124,7 @@ def use(item: Approval) -> Verdict:
     """Let the worker, who owns the contract at work from now on, send the call of an item."""
     contract = own(item.contract)
     given = {"operation_key": item.operation_key, "generation": contract.generation}
+    given["by_proxy"] = item.operation.tool.stale_owner == StaleOwner.SINGLE_WRITE_PROXY
     return dispatch(contract_id=contract.pk, actor=WORKER, **given)
 
 

@@ -25,6 +25,7 @@ from workbench.environment import (
 )
 from workbench.folder import data_folder, stored_secret_key
 from workbench.postgres import embedded_url
+from workbench.proxying import proxy_variables, read_proxy
 
 VARIABLES = (
     "WORKBENCH_ADDRESS",
@@ -42,7 +43,7 @@ VARIABLES = (
     "WORKBENCH_TIME_ZONE",
     "WORKBENCH_WORKERS",
 )
-refuse_unknown(os.environ, "WORKBENCH_", VARIABLES)
+refuse_unknown(os.environ, "WORKBENCH_", (*VARIABLES, *proxy_variables(os.environ)))
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 WORKBENCH_DATA = data_folder(os.environ)
@@ -191,6 +192,10 @@ MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = False  # https, or http://localhost, which 
 MFA_TRUST_ENABLED = False
 MFA_TOTP_TOLERANCE = 1  # steps of 30 seconds that a clock may be off
 MFA_RECOVERY_CODES_SHOW_ONCE = True
+
+# Where the workbench itself writes, for tools that leave it to the single write proxy
+
+WORKBENCH_PROXY = read_proxy(os.environ)
 
 # Languages and time
 

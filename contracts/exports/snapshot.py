@@ -5,10 +5,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection, transaction
-
 from contracts.models import ROWS, Contract, SectionMark
 from contracts.models.content import plain
+from contracts.models.standing import one_moment
 from contracts.rules.fields import Kind
 from contracts.rules.parts import PARTS
 from contracts.rules.vocabulary import Section
@@ -45,17 +44,12 @@ class Snapshot:
 
 @contextmanager
 def open_snapshot(contract_id: int) -> Iterator[Snapshot]:
-    """Open a snapshot of one contract: a read-only transaction that sees one state of the database.
+    """Open a snapshot of one contract, read in one moment (see `one_moment`).
 
-    Inside a transaction that has begun already (a test's) its isolation stays as it is. Keep it open briefly:
-    write what is told into a file and send the file, so that a slow reader does not hold the snapshot.
-    Raises Contract.DoesNotExist.
+    Keep it open briefly: write what is told into a file and send the file, so that a slow reader does not hold
+    the snapshot. Raises Contract.DoesNotExist.
     """
-    outermost = not connection.in_atomic_block
-    with transaction.atomic():
-        if outermost:
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    with one_moment():
         yield _read(contract_id)
 
 

@@ -98,9 +98,11 @@ def _lines(notice: Notice, names: Mapping[str, str]) -> list[str]:
 
 
 def address_of(notice: Notice) -> str:
-    """Return the address of the page about whose item the notice is."""
+    """Return the address of the page about whose item, or operation, the notice is."""
     task_id = notice.contract.task_id
     try:
+        if key := _texts(notice).get("operation"):
+            return reverse("contracts:operation", args=[task_id, key])
         return reverse("contracts:approval", args=[task_id, notice.item_id])
     except NoReverseMatch:  # an item from a document may have an id that no address can hold
         return reverse("contracts:overview", args=[task_id])

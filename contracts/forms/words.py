@@ -1,14 +1,20 @@
 """From the sentences of the rules to the words a person reads."""
 
+from datetime import datetime
+from decimal import Decimal
 from typing import Protocol
 
-from django.utils.translation import gettext
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext, pgettext
 
+from contracts.rules.resume_findings import WORDS
 from contracts.rules.vocabulary import LINE_MAX
 from contracts.rules.words import Labelled
 
-# Values that are message ids themselves: the kind of a credential, a state, the label of a field or a row.
-NAMES = frozenset({"kind", "state", "field", "row", "member"})
+# Values that are message ids themselves: the kind of a credential, a state, the label of a field or a row,
+# and what the findings of a resume decision name.
+NAMES = frozenset({"kind", "state", "field", "row", "member"}) | WORDS
 
 
 class Said(Protocol):
@@ -31,6 +37,12 @@ def said(thing: Said) -> str:
 def _shown(name: str, value: object) -> object:
     if isinstance(value, Labelled):
         return gettext(value.label)
+    if isinstance(value, datetime):
+        return date_format(timezone.localtime(value), pgettext("date format", "j F Y, H:i T"))
+    if isinstance(value, Decimal):
+        return format(value.normalize(), ",f")
+    if name == "person" and value == "":
+        return gettext("an operator")
     if name == "users" and isinstance(value, str):
         return ", ".join(gettext(user) for user in value.split(", "))
     return (

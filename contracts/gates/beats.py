@@ -17,6 +17,7 @@ from django.db.models import JSONField
 from psycopg import errors
 from psycopg.types.json import Jsonb
 
+from contracts.gates import answers
 from contracts.models import ContentRow, Contract, Event
 from contracts.models.content import plain
 from contracts.rules.fingerprint import chain_hash
@@ -28,6 +29,7 @@ from contracts.rules.windows import Seam
 log = logging.getLogger(__name__)
 RETRIES = 5
 SUBJECT_MAX = 400  # characters of a subject that an event keeps
+WRITE_LOCK = 7_001  # first half of the advisory lock under which a write leaves or an owner changes
 Listener = Callable[[Seam, str], None]
 listeners: list[Listener] = []  # tests may stop or kill the program at a seam; nothing else writes here
 
@@ -96,14 +98,20 @@ def take_turn(
     body: Callable[[Turn], Verdict],
     part: str = "contract",
     subject: str = "",
+    write_lock: bool = False,
 ) -> Verdict:
     """Run `body` with the contract locked, record what it noted, and commit.
+
+    `write_lock`: wait first until no write of the contract is on its way through the proxy, and let none leave
+    before the end; whatever ends an attempt or changes the generation asks for it.
 
     A refusal is recorded as an event with its code. A broken constraint becomes a refusal too, see
     `refused_by`. Serialisation failures and deadlocks are tried again, at most RETRIES times.
     """
 
     def open_turn() -> Turn | Verdict:
+        if write_lock:
+            lock_writes(contract_id)
         contract = lock_contract(contract_id)
         if contract is None:
             return refusal("contract_gone")
@@ -128,14 +136,15 @@ def walk_beats(act: str, open_turn: Callable[[], Turn | Verdict], body: Callable
             return _walk_once(act, open_turn, body)
         except OperationalError as error:
             failures += 1
-            if failures > RETRIES or not _may_be_tried_again(error):
+            if failures > RETRIES or not may_be_tried_again(error):
                 raise
             log.info("gate %s is tried again after a conflict", act)
 
 
 def _walk_once(act: str, open_turn: Callable[[], Turn | Verdict], body: Callable[[Turn], Verdict]) -> Verdict:
     with transaction.atomic(durable=True):
-        pass_seam(Seam.BEGUN, act)
+        begin(act)
+        answers.claim()
         turn = open_turn()
         if isinstance(turn, Verdict):
             return turn
@@ -144,9 +153,34 @@ def _walk_once(act: str, open_turn: Callable[[], Turn | Verdict], body: Callable
         turn.answer()
         pass_seam(Seam.WRITTEN, act)
         settle(turn, verdict)
+        answers.keep(verdict)
         pass_seam(Seam.RECORDED, act)
-    pass_seam(Seam.COMMITTED, act)
+    conclude(act)
     return verdict
+
+
+def begin(act: str) -> None:
+    """Pass the seam before anything of `act` is written."""
+    pass_seam(Seam.BEGUN, act)
+
+
+def conclude(act: str) -> None:
+    """Pass the seam behind the commit of `act`, which keeps the answer it stored."""
+    answers.committed()
+    pass_seam(Seam.COMMITTED, act)
+
+
+def lock_writes(contract_id: int) -> None:
+    """Take the write lock of one contract until the transaction ends; always before the contract's row."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [WRITE_LOCK, contract_id])
+
+
+def may_lock_writes(contract_id: int) -> bool:
+    """Take the write lock if no write is on its way, without waiting; so it may be asked for with the row locked."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [WRITE_LOCK, contract_id])
+        return bool(cursor.fetchone()[0])
 
 
 def lock_contract(contract_id: int) -> Contract | None:
@@ -263,5 +297,6 @@ def declared_constraints() -> frozenset[str]:
     return frozenset(constraint.name for model in models for constraint in model._meta.constraints)
 
 
-def _may_be_tried_again(error: OperationalError) -> bool:
+def may_be_tried_again(error: OperationalError) -> bool:
+    """Tell whether `error` is a conflict with somebody else's transaction: the same may succeed a moment later."""
     return isinstance(error.__cause__, errors.SerializationFailure | errors.DeadlockDetected)

@@ -12,6 +12,7 @@ from typing import Any
 
 from contracts.gates.beats import Turn
 from contracts.gates.notices import tell, who_is_concerned, who_may_decide
+from contracts.gates.workers.certainty import certainly_unsent
 from contracts.models import Approval, ApprovalPolicy, Artefact, Contract, Event, Operation
 from contracts.rules.approving import (
     MEMBERS,
@@ -165,14 +166,21 @@ def end_item(turn: Turn, item: Approval, after: ApprovalState, act: Act, before:
 
 
 def drop_operation(turn: Turn, operation: Operation) -> None:
-    """Abandon an intention that was certainly never sent; the next try is another round."""
+    """Abandon an intention that was certainly never sent; the next try is another round.
+
+    One that may have left before is unknown once more instead.
+    """
     if operation.state != OperationState.PENDING:
         return
     before = operation.facts()
-    operation.state, operation.settled_at = OperationState.ABANDONED.value, turn.now
+    if certainly_unsent(operation, now=turn.now):
+        operation.state, operation.settled_at = OperationState.ABANDONED.value, turn.now
+        act = Act.DROPPED
+    else:  # it waited to be sent again under a key the target knows: it may have been written the first time
+        operation.state, act = OperationState.UNKNOWN.value, Act.OWNER_LOST
     operation.version += 1
     operation.save()
-    turn.note(Act.DROPPED.value, "operation", operation.natural_key(), before, operation.facts())
+    turn.note(act.value, "operation", operation.natural_key(), before, operation.facts())
 
 
 def store_item(turn: Turn, item: Approval, act: str) -> Verdict:

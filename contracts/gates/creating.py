@@ -22,6 +22,7 @@ from contracts.models import (
     SectionMark,
     Team,
     TeamRole,
+    UsageTotal,
 )
 from contracts.rules.document import FIXED, LISTS, Document
 from contracts.rules.parts import PARTS
@@ -89,6 +90,7 @@ def _create(turn: Turn, user: Any, document: Document) -> Verdict:
     contract = turn.contract
     turn.answer()
     contract.save(force_insert=True)
+    UsageTotal.objects.create(contract=contract)  # before the entries: a trigger adds them up
     _grant(user, contract, contract.team)
     counts, problems = _store_rows(contract, document)
     if problems:

@@ -5,16 +5,23 @@ from collections.abc import Callable
 from contracts.gates.beats import Turn, take_turn
 from contracts.gates.binding import drop_operation, stale_items
 from contracts.gates.rows import check_reason, not_open
+from contracts.gates.workers.displaced import end_open_attempt
 from contracts.models import Operation, WorkObject
 from contracts.models.progress import gather_progress, plan_digest
 from contracts.rules.completeness import missing_things
 from contracts.rules.refusals import refusal
 from contracts.rules.states import CONTRACT_MOVES, Act, ContractState, ObjectState, OperationState, may_move
 from contracts.rules.verdict import Verdict, allow
-from contracts.rules.vocabulary import Actor
+from contracts.rules.vocabulary import Actor, ActorKind, AttemptEnd
 
 SETTLED = [ObjectState.CONFIRMED.value, ObjectState.SKIPPED.value]
 OPEN_OPERATIONS = [OperationState.PENDING.value, OperationState.SENDING.value, OperationState.UNKNOWN.value]
+# How an attempt ends that is still open when the contract moves to this state.
+ENDS = {
+    ContractState.DRAFT: AttemptEnd.RELEASED,
+    ContractState.COMPLETED: AttemptEnd.FINISHED,
+    ContractState.CANCELLED: AttemptEnd.TAKEN_OVER,
+}
 
 
 def leave_draft(*, contract_id: int, actor: Actor) -> Verdict:
@@ -45,21 +52,33 @@ def return_to_draft(*, contract_id: int, actor: Actor, reason: str) -> Verdict:
 
 
 def complete(*, contract_id: int, actor: Actor) -> Verdict:
-    """End a contract whose objects are all settled and whose operations are all answered."""
+    """End a contract whose objects are all settled and whose operations are all answered; a person's act.
+
+    A worker names its generation, see `workers.owning.complete`.
+    """
 
     def ask(turn: Turn) -> Verdict | None:
-        left = WorkObject.objects.filter(contract=turn.contract).exclude(state__in=SETTLED).count()
-        if left:
-            return refusal("objects_unfinished", count=left)
-        unanswered = Operation.objects.filter(contract=turn.contract, state__in=OPEN_OPERATIONS).count()
-        if unanswered:
-            return refusal("operations_open", count=unanswered)
-        if turn.contract.deadline and turn.contract.deadline <= turn.now:
-            return refusal("deadline_passed")
-        turn.contract.completed_at = turn.now
-        return None
+        if turn.actor.kind is ActorKind.WORKER:
+            return refusal("stale_generation", generation=turn.contract.generation)
+        refused = unfinished(turn)
+        if refused is None:
+            turn.contract.completed_at = turn.now
+        return refused
 
     return _move(contract_id, actor, (Act.COMPLETE, ContractState.COMPLETED), ask)
+
+
+def unfinished(turn: Turn) -> Verdict | None:
+    """Return what keeps the contract from being completed, or None."""
+    left = WorkObject.objects.filter(contract=turn.contract).exclude(state__in=SETTLED).count()
+    if left:
+        return refusal("objects_unfinished", count=left)
+    unanswered = Operation.objects.filter(contract=turn.contract, state__in=OPEN_OPERATIONS).count()
+    if unanswered:
+        return refusal("operations_open", count=unanswered)
+    if turn.contract.deadline and turn.contract.deadline <= turn.now:
+        return refusal("deadline_passed")
+    return None
 
 
 def cancel(*, contract_id: int, actor: Actor, reason: str) -> Verdict:
@@ -112,6 +131,8 @@ def _move(
         verdict = ask(turn)
         if verdict is not None:
             return verdict
+        if after in ENDS:
+            end_open_attempt(turn, ENDS[after])
         contract.state = after.value
         if after is ContractState.CANCELLED:
             stale_items(turn)
@@ -123,4 +144,4 @@ def _move(
         turn.note(act.value, "contract", contract.task_id, before, told)
         return allow(contract)
 
-    return take_turn(contract_id=contract_id, actor=actor, act=act.value, body=body)
+    return take_turn(contract_id=contract_id, actor=actor, act=act.value, body=body, write_lock=after in ENDS)

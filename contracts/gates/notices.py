@@ -7,24 +7,32 @@ from django.contrib.auth import get_user_model
 from django.db.models import Q, QuerySet
 
 from contracts.gates.beats import Turn
-from contracts.models import Approval, Notice, people_with
+from contracts.models import Approval, Notice, Operation, people_with
 from contracts.rules.approving import Policy, same_name
 from contracts.rules.notices import MailState, Told
 from contracts.rules.vocabulary import ActorKind, Right
 
 
-def tell(turn: Turn, kind: Told, item: Approval, people: Iterable[Any], **words: Any) -> None:
-    """Store one notice about `item` for each of `people` (users), but for who acts now."""
+def tell(turn: Turn, kind: Told, about: Approval | Operation, people: Iterable[Any], **words: Any) -> None:
+    """Store one notice about an item, or an operation, for each of `people` (users), but for who acts now.
+
+    A notice about an operation names no item; the key of the operation stands among its words.
+    """
     acts = turn.actor.kind in (ActorKind.PERSON, ActorKind.OPERATOR)
     oneself = turn.actor.name if acts else ""  # the clock or a worker may be called as somebody is
-    call = f"{item.tool} → {item.target}"
+    item_id, tool = "", about.tool
+    if isinstance(about, Operation):
+        tool, words = about.tool.tool, {"operation": about.key, **words}
+    else:
+        item_id = about.item_id
+    call = f"{tool} → {about.target}"
     told = {"call": call, "title": turn.contract.title, "person": turn.actor.name, **words}
     Notice.objects.bulk_create(
         Notice(
             contract=turn.contract,
             person=person,
             kind=kind.value,
-            item_id=item.item_id,
+            item_id=item_id,
             words=told,
             mail=(MailState.PENDING if person.email else MailState.NONE).value,
         )

@@ -8,6 +8,7 @@ from django.db.models import F
 from contracts.gates.beats import Turn, store_rows, take_turn
 from contracts.gates.binding import stale_items, touches_a_binding
 from contracts.gates.filling import STEP_OF_POSITION, digest_inline, follow_sources, next_number, retire
+from contracts.gates.rechecking import point_to_current
 from contracts.gates.references import References, plain_columns
 from contracts.gates.rows import check_reason, closed
 from contracts.models import ROWS, Artefact, ContentRow, Source, WorkObject
@@ -93,8 +94,12 @@ def _change(turn: Turn, act: Act, rows: list[WorkObject], reason: str) -> Verdic
         changes |= {"settled_by": turn.actor.name, "settled_at": turn.now}
     if reason:
         changes["note"] = reason
-    for row in rows:
-        before = row.facts()
+    befores = [row.facts() for row in rows]
+    rechecked = [row for row in rows if row.state == ObjectState.RECHECK and act is not Act.SKIP]
+    WorkObject.objects.bulk_update(
+        point_to_current(turn, rechecked), ["source", "artefact"], batch_size=1_000
+    )
+    for row, before in zip(rows, befores, strict=True):
         for column, value in changes.items():
             setattr(row, column, value)
         turn.note(act.value, "object", row.natural_key(), before, row.facts())

@@ -12,9 +12,12 @@ from contracts.gates.binding import (
     store_item,
 )
 from contracts.gates.rows import VERSIONED, check_reason, not_open
+from contracts.gates.sending import covers_again
+from contracts.gates.workers.fencing import live_owner
 from contracts.models import Approval, Artefact, Contract, Event, Operation
 from contracts.rules.approving import THIS_CALL, Difference, expiry, mentions, names_other_version
 from contracts.rules.fields import Refused, check_field
+from contracts.rules.granting import HELD
 from contracts.rules.parts.records import APPROVAL
 from contracts.rules.refusals import SENTENCES, refusal
 from contracts.rules.states import APPROVAL_MOVES, Act, ApprovalState, ContractState, OperationState, may_move
@@ -37,18 +40,23 @@ def request_approval(
     draft_id: str = "",
     draft_seen: str = "",
     hours: int | None = None,
+    generation: int | None = None,
 ) -> Verdict:
     """Ask for consent to one pending operation; the whole tuple is copied in the same transaction.
 
     `draft_id` names the artefact the call publishes, in its current version; `preview` is only shown where its
     text is not kept here, and `draft_seen` is the SHA-256 of the version a person was shown, if one was. `hours`:
-    how long the item waits, by the policy's default if not given, never beyond the deadline. The outcome is the
-    item. One item waits per operation; an item that no longer fits gives way as stale.
+    how long the item waits, by the policy's default if not given, never beyond the deadline. `generation`: asks
+    as the live owner and is refused if it is not. The outcome is the item. One item waits per operation; an item
+    that no longer fits gives way as stale.
     """
 
     def body(turn: Turn) -> Verdict:
         if turn.contract.state not in ASKABLE:
             return not_open(turn.contract)
+        owner = None if generation is None else live_owner(turn, generation, states=HELD)
+        if isinstance(owner, Verdict):
+            return owner
         operation = Operation.objects.joined().filter(contract=turn.contract, key=operation_key).first()
         if operation is None:
             return refusal("no_such_operation")
@@ -114,6 +122,9 @@ def _ask(
         if not out_of_date(turn, item, _asked_by_another(turn, item) or _changed(turn, item)):
             waits = item.state == ApprovalState.PENDING
             return refusal("one_waiting_item_per_operation" if waits else "approval_stands", outcome=item)
+    used = covers_again(turn, operation)
+    if used is not None:
+        return refusal("approval_stands", outcome=used)
     item = _item(turn, operation, draft)
     item.reason, item.expires_at, item.task_deadline = clean_text(reason).strip(), until, deadline
     item.policy_number = policy.number

@@ -11,6 +11,7 @@ from contracts.gates.beats import Turn, take_turn
 from contracts.gates.binding import drop_operation
 from contracts.gates.filling import fill_in
 from contracts.gates.rows import closed
+from contracts.gates.workers.certainty import certainly_unsent
 from contracts.models import Approval, Limit, Operation, UsageEntry
 from contracts.rules.fields import Refused, check_field
 from contracts.rules.parts.part import ALIVE
@@ -57,6 +58,8 @@ def _may_open(turn: Turn, former: Operation) -> Verdict | None:
     waits = former.state == OperationState.PENDING and not asked.exists()
     if newer.exists() or not (waits or former.state in ENDED):
         return refusal("round_not_open")
+    if waits and not certainly_unsent(former, now=turn.now):
+        return refusal("may_have_left", outcome=former)
     measure = Measure.TRIES_PER_STEP.value
     cap = Limit.objects.filter(contract=turn.contract, measure=measure).values_list("cap", flat=True).first()
     entries = UsageEntry.objects.filter(contract=turn.contract, step=former.step)

@@ -5,7 +5,7 @@ from contracts.models.checkpoints import Checkpoint, JournalStep
 from contracts.models.content import ContentRow, OrderedRow
 from contracts.models.events import Event
 from contracts.models.identity import Contract, PlaneRow, ReservedTaskId, SectionMark
-from contracts.models.limits import Limit, UsageEntry
+from contracts.models.limits import Limit, UsageEntry, UsageTotal
 from contracts.models.notices import Notice, Presence, Reader
 from contracts.models.objects import WorkObject
 from contracts.models.operations import Operation, ToolContract
@@ -22,6 +22,7 @@ from contracts.models.teams import (
     roles_of,
 )
 from contracts.models.windows import WindowRow
+from contracts.models.workers import StoredAnswer, TokenScope, WorkerToken
 
 __all__ = [
     "CONTENT",
@@ -49,12 +50,16 @@ __all__ = [
     "ReservedTaskId",
     "SectionMark",
     "Source",
+    "StoredAnswer",
     "Team",
     "TeamRole",
+    "TokenScope",
     "ToolContract",
     "UsageEntry",
+    "UsageTotal",
     "WindowRow",
     "WorkObject",
+    "WorkerToken",
     "gather_progress",
     "people_with",
     "plan_digest",

@@ -112,6 +112,13 @@ class JournalStep(ContentRow):
                 name="located_result_has_checksum",
             ),
         ]
+        indexes = [
+            models.Index(
+                fields=["contract", "sequence"],
+                condition=Q(state=StepState.STARTED.value),
+                name="steps_found_begun",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.sequence} · {self.key}"

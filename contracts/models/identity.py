@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 
 from contracts.models.content import ContentRow, choices, one_of, plain
 from contracts.models.teams import ContractGroupPermission, ContractUserPermission, Team
+from contracts.models.workers import TokenScope, WorkerToken
 from contracts.rules.states import ContractState
 from contracts.rules.vocabulary import LINE_MAX, TASK_ID_MAX, Acceptance, Plane, Right, Section
 
@@ -46,6 +47,10 @@ class ContractQuerySet(models.QuerySet["Contract"]):
     def visible_to(self, user: Any) -> "ContractQuerySet":
         """Return the contracts `user` may see."""
         return self.granted(user, Right.VIEW)
+
+    def reached_by(self, token: WorkerToken) -> "ContractQuerySet":
+        """Return the contracts that the bearer of `token` may see."""
+        return self.filter(pk__in=TokenScope.objects.filter(token=token).values("contract_id"))
 
 
 class Contract(models.Model):

@@ -46,6 +46,26 @@ class UsageQuerySet(ContentQuerySet["UsageEntry"]):
         return dict(rows)
 
 
+class UsageTotal(models.Model):
+    """The sums of all usage of one contract, kept by a trigger with every entry that comes or goes.
+
+    One row, so that a statement that writes can lock it and compare it with the caps, however many entries there
+    are. Usage counted per step has no total here.
+    """
+
+    contract = models.OneToOneField(
+        "contracts.Contract", on_delete=models.CASCADE, primary_key=True, related_name="usage_total"
+    )
+    active_seconds = models.DecimalField(max_digits=26, decimal_places=6, default=Decimal(0))
+    model_turns = models.DecimalField(max_digits=26, decimal_places=6, default=Decimal(0))
+    tool_attempts = models.DecimalField(max_digits=26, decimal_places=6, default=Decimal(0))
+    tokens = models.DecimalField(max_digits=26, decimal_places=6, default=Decimal(0))
+    cost = models.DecimalField(max_digits=26, decimal_places=6, default=Decimal(0))
+
+    def __str__(self) -> str:
+        return str(self.contract_id)
+
+
 class UsageEntry(ContentRow):
     """One amount used; entries are added and never changed, and totals are their sums."""
 
@@ -82,6 +102,12 @@ class UsageEntry(ContentRow):
         indexes = [
             models.Index(fields=["contract", "measure"], include=["amount"], name="usage_by_measure"),
             models.Index(fields=["contract", "used_at", "id"], name="usage_in_order"),
+            models.Index(
+                fields=["contract", "step"],
+                condition=Q(measure__in=[Measure.TRIES_PER_STEP.value, Measure.FAILED_RECOVERIES.value]),
+                include=["measure", "amount"],
+                name="usage_by_step",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -132,7 +132,10 @@ class Operation(ContentRow):
                 name="sent_operation_names_its_generation",
             ),
         ]
-        indexes = [models.Index(fields=["contract", "state"], name="operations_by_state")]
+        indexes = [
+            models.Index(fields=["contract", "state", "intended_at", "id"], name="operations_by_state"),
+            models.Index(fields=["contract", "step"], name="operations_by_step"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.tool_id} · {self.step} · {self.round}"

@@ -72,6 +72,8 @@ class Attempt(ContentRow):
     started_at = models.DateTimeField()
     lease_end = models.DateTimeField(null=True, blank=True)
     by_hand = models.BooleanField(default=True)  # a worker's own attempt is never edited by people
+    # Whether each write is in the ledger before it can leave: only then is a pending one certainly unsent.
+    synchronous = models.BooleanField(default=False)
     renewed_at = models.DateTimeField(null=True, blank=True)
     progressed_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)

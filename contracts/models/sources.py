@@ -39,7 +39,10 @@ class Source(OrderedRow):
             ),
             models.CheckConstraint(condition=Q(sha256__regex="^[0-9a-f]{64}$"), name="source_checksum"),
         ]
-        indexes = [models.Index(fields=["contract", "position", "id"], name="sources_in_order")]
+        indexes = [
+            models.Index(fields=["contract", "position", "id"], name="sources_in_order"),
+            models.Index(fields=["contract"], condition=Q(current=False), name="former_sources"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.source_id} · {self.version_label}"
@@ -99,7 +102,10 @@ class Artefact(OrderedRow):
                 name="acceptance_names_who_and_when",
             ),
         ]
-        indexes = [models.Index(fields=["contract", "position", "id"], name="artefacts_in_order")]
+        indexes = [
+            models.Index(fields=["contract", "position", "id"], name="artefacts_in_order"),
+            models.Index(fields=["contract"], condition=Q(current=False), name="former_artefacts"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.artefact_id} · {self.version_label}"

@@ -57,6 +57,7 @@ MEMBERS: Mapping[str, str] = {
     "decider": N_("Right of who decided"),
     "origin": N_("Where it was decided"),
     "cancelled": N_("Cancellation of the task"),
+    "rolled_back": N_("Return to an earlier checkpoint"),
     "expires_at": N_("Expires at"),
 }
 

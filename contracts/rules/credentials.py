@@ -34,6 +34,7 @@ class Kind(Labelled):
     AUTHORIZATION = "authorization", N_("authorization header")
     PRIVATE_KEY = "private_key", N_("private key")
     JWT = "jwt", N_("JSON web token")
+    WORKBENCH = "workbench", N_("token of a worker")
     ADDRESS = "address", N_("password inside an address")
     PASSWORD = "password", N_("password with its value")
     SECRET = "secret", N_("secret or token with its value")
@@ -100,6 +101,7 @@ OWN_RULES = (
         ("sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_"),
         re.compile(r"(?<![A-Za-z0-9])(?:[sr]k_(?:live|test)_[A-Za-z0-9]{10}|whsec_[A-Za-z0-9]{20})"),
     ),
+    Rule(Kind.WORKBENCH, ("rsw_",), re.compile(r"(?<![A-Za-z0-9])rsw_[a-z2-7]{32}")),
     Rule(Kind.ANTHROPIC, ("sk-ant-",), re.compile(r"(?<![A-Za-z0-9])sk-ant-[A-Za-z0-9_-]{16}")),
     Rule(
         Kind.OPENAI,

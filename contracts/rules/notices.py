@@ -18,6 +18,7 @@ class Told(Labelled):
     EXPIRED = "expired", N_("Expired, nobody decided")
     UNUSED = "unused", N_("Approved, but not used")
     LAPSED = "lapsed", N_("Approved, but not used in time")
+    HANDED_OVER = "handed_over", N_("Handed over to you")
 
 
 # The one sentence of each notice. Values: call (tool and target), title, person, reason, until, member, version.
@@ -34,6 +35,7 @@ TOLD_SENTENCES: Mapping[Told, str] = {
     Told.EXPIRED: N_("The time ran out and nobody decided: %(call)s."),
     Told.UNUSED: N_("This was approved, and nobody has used it yet: %(call)s."),
     Told.LAPSED: N_("This was approved, but not used in time; it covers nothing any more: %(call)s."),
+    Told.HANDED_OVER: N_("What became of this call cannot be known; it is handed over to you: %(call)s."),
 }
 
 

@@ -50,7 +50,7 @@ SENTENCES: Mapping[str, str] = {
     "own_draft": N_("Who wrote or last edited the draft cannot decide on it."),
     "author_cannot_decide": N_("Who wrote or last edited the draft cannot decide on it."),
     "passed_to_another": N_("This item was passed on to somebody else."),
-    "approval_stands": N_("This call is approved already, and the approval was not used yet."),
+    "approval_stands": N_("This call is approved already, and the approval covers it."),
     "form_key_wrong": N_(
         "This form was made for another item, another person or another time; open it again."
     ),
@@ -64,7 +64,7 @@ SENTENCES: Mapping[str, str] = {
         "The call names drafts that are kept here (%(names)s); ask with the draft it names."
     ),
     "draft_moved": N_("The draft was changed meanwhile; look at it again, then ask."),
-    "not_owner": N_("Another worker owns the task; only the owner sends."),
+    "not_owner": N_("Another worker owns the task."),
     "nothing_corrected": N_("The text is what it was; nothing was stored."),
     "no_text_to_correct": N_("The draft of this item is not kept as text here."),
     "round_not_open": N_("A new round opens once nobody is asked about the former one and it was not sent."),
@@ -85,20 +85,90 @@ SENTENCES: Mapping[str, str] = {
     "approval_expired": N_("The approval of this call has run out; it was not used in time."),
     "approval_used": N_("The approval of this call was used already; it covers one sending."),
     "stale_generation": N_("Another owner has taken over; the generation is %(generation)d now."),
-    "lease_lapsed": N_("The lease has lapsed; nothing is sent without it."),
+    "task_cancelled": N_("This task was cancelled; nothing of it goes on."),
+    "lease_lapsed": N_("The lease has lapsed; renew it first."),
     "unknown_first": N_(
         "The result of an operation is unknown; ask the target before anything else is sent."
     ),
-    "cap_reached": N_("The cap on tool attempts is reached."),
+    "cap_reached": N_("The cap is reached: %(measure)s. An operator may raise it."),
+    "resume_wait": N_("%(worker)s holds the task as attempt %(number)d until %(until)s."),
+    "resume_refuse": N_("This task is not continued; the decision tells why."),
+    "resume_escalate": N_(
+        "A person must act before this task is continued; the decision tells what is in the way."
+    ),
+    "resume_migrate": N_(
+        "What the worker brings is another version than was agreed; the decision tells which."
+    ),
+    "workers_only": N_("Only a worker takes up a task."),
+    "no_such_checkpoint": N_("There is no such checkpoint in this contract."),
+    "checkpoint_rolled_back": N_("This checkpoint was rolled back itself; nothing goes on from it."),
+    "request_key_used": N_("This request key was used for another rollback."),
+    "sent_by_proxy": N_("The workbench itself sends for this tool; ask it to send."),
+    "not_proxied": N_("The workbench does not send for this tool; its worker does."),
+    "target_not_configured": N_("The workbench is not set up to write to this target; nothing was sent."),
+    "address_not_allowed": N_("The target lies at an address that is not on the list; nothing was sent."),
+    "target_unreachable": N_("The target cannot be reached; nothing was sent."),
+    "proxy_busy": N_("The workbench is busy sending; nothing was sent, try again in a moment."),
     "fingerprint_differs": N_("What you were shown is not what this item is about; open it again."),
     "one_vote_per_curator": N_("You have given your word on this item already."),
     "one_waiting_item_per_operation": N_("Another item waits for a decision on this operation already."),
     "requester_not_asking": N_("Only who asked can withdraw the item."),
+    "no_such_token": N_("There is no such token here."),
+    "no_contract_chosen": N_("A token reaches at least one contract, and contracts of one team only."),
+    "worker_is_person": N_("A person logs in under this name; a worker needs a name of its own."),
+    "tokens_overlap": N_("Two tokens of this worker reach the contract %(task)s already; revoke one first."),
+    "token_ended": N_("This token has ended; issue a new one."),
+    "token_missing": N_("The request bears no token."),
+    "token_unknown": N_("This token is not known here."),
+    "token_expired": N_("This token has expired."),
+    "token_revoked": N_("This token was revoked."),
+    "no_such_contract": N_("There is no such contract within reach of this token."),
+    "no_such_address": N_("Nothing stands at this address."),
+    "method_not_allowed": N_("This address takes other methods only: %(methods)s."),
+    "key_missing": N_("The request needs an Idempotency-Key of 1 to 200 visible ASCII characters."),
+    "key_running": N_("A request with this key is being carried out at this moment."),
+    "key_reused": N_("This key was used for another request."),
+    "not_json": N_("The body of a request is JSON, with the media type application/json."),
+    "bad_json": N_("The body cannot be read as one JSON object."),
+    "too_large": N_("The body is larger than %(limit)d bytes."),
+    "operator_only": N_("Only an operator does this, with a reason."),
+    "pause_requested": N_("A pause was requested: work under way ends, and no other write begins."),
+    "unknown_tool": N_("This contract has no tool of this name."),
+    "new_round_needed": N_(
+        "This slot was given up; another try is another round, opened by an act of its own."
+    ),
+    "tool_busy": N_("Another call of this tool is under way, and its contract lets them not overlap."),
+    "key_too_old": N_(
+        "This call may have been written, and the target has forgotten its key; ask the target, or the named person."
+    ),
+    "may_have_left": N_("This call may have been written, so it is not given up; ask the target first."),
+    "operation_not_sending": N_("This operation is not being sent by this owner."),
+    "operation_not_unknown": N_("The result of this operation is not unknown."),
+    "operation_not_confirmed": N_("Only a confirmed write is taken back."),
+    "late_report": N_("This owner was displaced: its report is kept as evidence and changes nothing."),
+    "report_stands": N_("Something else was stored of this operation already, and it stands."),
+    "asked_at_wrong": N_("The target was asked neither before the write was sent nor in the future."),
+    "announcement_incomplete": N_("Say both which generation the target was told, and when."),
+    "announcement_wrong": N_("Only a granted generation can have been announced, and not in the future."),
+    "person_only": N_("Only a person says this."),
+    "not_the_named_person": N_("The named person or an operator decides on this."),
+    "no_compensation": N_("The contract of this tool names no compensation."),
+    "no_such_source": N_("There is no such source in this contract."),
+    "no_such_limit": N_("Nothing is capped by this measure."),
+    "cap_only_rises": N_("A cap only rises here; it must be above %(cap)s."),
+    "sequence_not_next": N_("The next checkpoint of this contract has the sequence %(sequence)d."),
+    "step_done": N_("This step is done already; its stored result stands."),
+    "step_undecided": N_(
+        "This step was begun and may have written; settle its operations before it runs again."
+    ),
+    "object_not_held": N_("This attempt does not hold these objects: %(objects)s. Nothing was stored."),
     "lines_bad": N_("Lines that need attention: %(count)d; nothing was stored."),
     "task_id_is_well_formed": N_(
         "A task id begins with a letter or digit and holds letters, digits, dots, underscores, colons and "
         "hyphens, at most 120."
     ),
+    "no_checkpoint_yet": N_("There is no checkpoint to go back to."),
+    "nothing_capped": N_("Nothing is capped here."),
     # Names of database constraints.
     "attempt_number_once": N_("There is an attempt with this number already."),
     "attempt_id_once": N_("There is an attempt with this id already."),
@@ -156,6 +226,20 @@ FIELDS: Mapping[str, str] = {
     "other_version_named": "draft_id",
     "draft_not_shown": "draft_id",
     "draft_moved": "draft_id",
+    "unknown_tool": "tool",
+    "new_round_needed": "round",
+    "asked_at_wrong": "asked_at",
+    "announcement_incomplete": "announced_at",
+    "announcement_wrong": "announced_generation",
+    "no_such_source": "source_id",
+    "no_such_limit": "measure",
+    "cap_only_rises": "cap",
+    "worker_is_person": "worker",
+    "tokens_overlap": "worker",
+    "no_contract_chosen": "contracts",
+    "no_such_checkpoint": "checkpoint_id",
+    "checkpoint_rolled_back": "checkpoint_id",
+    "request_key_used": "request_key",
 }
 
 

@@ -153,11 +153,13 @@ def _told_before(tool: Tool, operation: Operation, asked: Asked) -> datetime | N
 
 
 def _certified(operation: Operation, asked: Asked) -> datetime | None:
-    """Return when the sender was certified dead; a certificate older than the sending is about another one."""
+    """Return when the sender was certified dead; a certificate older than the sending is about another one.
+
+    One given after the target was asked makes no “not found” certain: the target is asked once more.
+    """
     at = asked.certified_at
-    if at is None or at > asked.at:
-        return None
-    return at if at >= _latest(operation.intended_at, operation.sent_at) else None
+    fits = at is not None and at >= _latest(operation.intended_at, operation.sent_at)
+    return at if fits else None
 
 
 def _latest(*moments: datetime | None) -> datetime:

@@ -74,6 +74,11 @@ def _integrity(case: Case) -> Findings:
         point = Reference("checkpoint", facts.point.shown)
         loss = LOSS_WINDOWS[facts.point.durability]
         yield attention(N_("What the framework may have lost: %(loss)s."), point, loss=loss)
+    if facts.chain_whole and facts.chain_from > 1:
+        sentence = N_(
+            "The chain of events holds from number %(first)d on; all of it is verified with the events."
+        )
+        yield passed(sentence, first=facts.chain_from)
     if facts.chain_whole is None:
         yield attention(N_("The chain of events is not part of these facts."))
 

@@ -134,7 +134,7 @@ class Held:
 class OpenWrite:
     """An operation that is pending, being sent or unknown, with the newest item asked for it.
 
-    `held_back`: its object is to be rechecked, unknown or skipped, so it waits with the object.
+    `held_back`: it is pending, and its object to be rechecked, unknown or skipped, so it waits with the object.
     """
 
     operation: Operation
@@ -178,7 +178,8 @@ class Place:
 class Facts:
     """All that a decision rests on.
 
-    `chain_whole`: whether the chain of events holds; None where it is not known, as in a document.
+    `chain_whole`: whether the chain of events holds; None where it is not known, as in a document. `chain_from`:
+    the first event that was looked at.
     `operations`, in the ledger's order: every one unknown or being sent; of those pending at least the first
     `SAMPLE` not held back, of the next step and of all, and one if all are. `counts`: object state → number of
     objects; `drifted`: how many of the confirmed ones rest on what has changed. `rows`, `waiting`, `begun`:
@@ -193,6 +194,7 @@ class Facts:
     point: Point | None = None
     faults: tuple[Fault, ...] = ()
     chain_whole: bool | None = None
+    chain_from: int = 1
     caps: tuple[Cap, ...] = ()
     totals: Mapping[str, Decimal] = field(default_factory=dict)
     step_totals: Mapping[str, Decimal] = field(default_factory=dict)

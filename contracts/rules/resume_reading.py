@@ -8,40 +8,48 @@ who decided may still decide.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from decimal import Decimal
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
-from contracts.rules.approving import Difference, first_difference, read_policy
 from contracts.rules.coherence import LISTS, check_coherence
 from contracts.rules.document import FORMAT, LIFE, SCHEMA_VERSION
 from contracts.rules.fingerprint import canonical, digest_bytes, fingerprint, operation_key
 from contracts.rules.limiting import PER_STEP, Cap
 from contracts.rules.parts import PARTS
 from contracts.rules.parts.part import Part
-from contracts.rules.resume_facts import SAMPLE, Begun, Facts, Fault, FaultKind, ObjectRow, OpenWrite, Place
+from contracts.rules.resume_facts import SAMPLE, Begun, Facts, ObjectRow, OpenWrite, Place
 from contracts.rules.resume_rows import (
-    checkpoint_faults,
-    key_fits,
-    read_bound,
+    changed_since,
+    distinct,
+    key_faults,
+    order_faults,
+    read_begun,
     read_held,
     read_holder,
+    read_newest_policy,
     read_operation,
     read_point,
     read_task,
     read_tool,
+    state_faults,
+)
+from contracts.rules.resume_samples import (
+    LOOKED_BACK,
+    MATTERS,
+    WAITS_WITH_OBJECT,
+    first_faults,
+    first_rows,
+    open_rows,
+    with_state,
 )
 from contracts.rules.rows import Values, check_row
 from contracts.rules.states import ObjectState, OperationState, StepState
 from contracts.rules.verdict import Problem
-from contracts.rules.vocabulary import Effect, Measure, Plane, StepKind
+from contracts.rules.vocabulary import Effect, Measure, Plane
 from contracts.rules.words import N_
 
 Rows = Mapping[str, Sequence[Values]]
-OPEN = frozenset({OperationState.PENDING, OperationState.SENDING, OperationState.UNKNOWN})
-WAITS_WITH_OBJECT = frozenset({ObjectState.RECHECK, ObjectState.UNKNOWN, ObjectState.SKIPPED})
-MATTERS = frozenset({ObjectState.RECHECK, ObjectState.UNKNOWN, ObjectState.IN_PROGRESS})
 
 
 class UnreadableExport(ValueError):
@@ -118,36 +126,33 @@ def facts_from(task_id: str, identity: Values, life: Values, gate: Values, rows:
     point = read_point(standing[-1]) if standing else None
     drifted = set(drifted_objects(rows))
     step = point.next_step if point else ""
+    held_back = _held_back(rows, drifted)
+    operations = open_rows(rows["operation"], step, held_back)
+    faults = chain(
+        order_faults(checkpoints[-LOOKED_BACK:], rows["attempt"]),
+        state_faults(with_state(checkpoints)),
+        key_faults(task_id, operations),
+    )
     return Facts(
         task=read_task(task_id, identity, life, gate),
-        policy=read_policy(_plain(max(rows["policy"], key=lambda row: row["number"], default=None))),
+        policy=read_newest_policy(max(rows["policy"], key=lambda row: row["number"], default=None)),
         holder=next((read_holder(row) for row in rows["attempt"] if row["ended_at"] is None), None),
         point=point,
-        faults=(*checkpoint_faults(checkpoints, rows["attempt"]), *_key_faults(task_id, rows)),
+        faults=tuple(first_faults(faults)),
         caps=tuple(Cap(Measure(row["measure"]), row["cap"], row["currency"]) for row in rows["limit"]),
         totals=_totals(row for row in rows["usage"] if row["measure"] not in PER_STEP),
         step_totals=_totals(
             row for row in rows["usage"] if row["measure"] in PER_STEP and row["step"] == step
         ),
         tools={row["tool"]: read_tool(row) for row in rows["tool"]},
-        operations=tuple(_open_writes(identity, rows, drifted)),
+        operations=tuple(_open_writes(identity, rows, operations, held_back)),
         counts=_counts(rows["object"]),
         drifted=len(drifted),
-        rows=tuple(_sampled(_object_rows(rows, drifted))),
+        rows=tuple(first_rows(_object_rows(rows, drifted))),
         waiting=tuple(islice(_ids_in(rows["object"], ObjectState.PENDING), SAMPLE)),
         begun=tuple(islice(_begun(rows), SAMPLE)),
         planes=tuple(Place(Plane(row["plane"]), row["authority"], row["readers"]) for row in rows["plane"]),
     )
-
-
-def _plain(row: Values | None) -> Values | None:
-    return None if row is None else {name: value for name, value in row.items() if value is not None}
-
-
-def _key_faults(task_id: str, rows: Rows) -> Iterator[Fault]:
-    for row in rows["operation"]:
-        if row["state"] in OPEN and not key_fits(task_id, row):
-            yield Fault(FaultKind.KEY, "operation", read_operation(row, None).shown)
 
 
 def _totals(usage: Iterable[Values]) -> dict[str, Decimal]:
@@ -169,7 +174,10 @@ def _ids_in(objects: Iterable[Values], state: ObjectState) -> Iterator[str]:
 
 
 def drifted_objects(rows: Rows) -> Iterator[str]:
-    """Yield the confirmed objects whose source or artefact, or the artefact's source, is no longer current."""
+    """Yield the confirmed objects whose source or artefact, or the artefact's source, is no longer current.
+
+    Whoever accepted an artefact for another version of its very source knew that source.
+    """
     sources = {_version(row, "source_id"): row["current"] for row in rows["source"]}
     artefacts = {_version(row, "artefact_id"): row for row in rows["artefact"]}
     for row in rows["object"]:
@@ -177,7 +185,9 @@ def drifted_objects(rows: Rows) -> Iterator[str]:
             artefact = artefacts.get(_named(row, "artefact"))
             bases = [sources.get(_named(row, "source"))]
             if artefact is not None:
-                bases += [artefact["current"], sources.get(_named(artefact, "source"))]
+                bases.append(artefact["current"])
+                if not row["source"] or artefact["source"] != row["source"]:
+                    bases.append(sources.get(_named(artefact, "source")))
             if False in bases:
                 yield row["object_id"]
 
@@ -190,70 +200,46 @@ def _named(row: Values, name: str) -> tuple[str, str, str]:
     return row[name], row[f"{name}_version"], row[f"{name}_sha256"]
 
 
+def _held_back(rows: Rows, drifted: set[str]) -> set[str]:
+    """Return the keys of the pending operations that wait with their object."""
+    objects = {row["object_id"] for row in rows["object"] if row["state"] in WAITS_WITH_OBJECT} | drifted
+    pending = (row for row in rows["operation"] if row["state"] == OperationState.PENDING)
+    return {row["key"] for row in pending if row["object"] in objects}
+
+
 def _object_rows(rows: Rows, drifted: set[str]) -> Iterator[ObjectRow]:
-    states: dict[str, list[OperationState]] = {}
+    states: dict[str, list[str]] = {}
     for row in rows["operation"]:
-        states.setdefault(row["object"], []).append(OperationState(row["state"]))
+        states.setdefault(row["object"], []).append(row["state"])
     for row in rows["object"]:
         name = row["object_id"]
         if row["state"] in MATTERS or name in drifted:
-            yield ObjectRow(name, ObjectState(row["state"]), name in drifted, tuple(states.get(name, ())))
-
-
-def _sampled(rows: Iterable[ObjectRow]) -> Iterator[ObjectRow]:
-    """Yield as many rows of each state as people look at, so that none of a kind hides another."""
-    seen: dict[str, int] = {}
-    for row in rows:
-        seen[row.state] = seen.get(row.state, 0) + 1
-        if seen[row.state] <= SAMPLE:
-            yield row
+            yield ObjectRow(name, ObjectState(row["state"]), name in drifted, distinct(states.get(name, ())))
 
 
 def _begun(rows: Rows) -> Iterator[Begun]:
     """Yield the steps found begun; the operations of a step are those that name its key as their step."""
-    states: dict[str, list[OperationState]] = {}
-    effects: dict[str, set[str]] = {}
-    tools = {row["tool"]: row["effect"] for row in rows["tool"]}
+    writes: dict[str, list[tuple[str, str]]] = {}
     for row in rows["operation"]:
-        states.setdefault(row["step"], []).append(OperationState(row["state"]))
-        effects.setdefault(row["step"], set()).add(tools[row["tool"]])
+        writes.setdefault(row["step"], []).append((row["tool"], row["state"]))
+    effects = {row["tool"]: Effect(row["effect"]) for row in rows["tool"]}
     for row in rows["step"]:
         if row["state"] == StepState.STARTED:
-            used = effects.get(row["key"], set())
-            effect = Effect(next(iter(used))) if len(used) == 1 else None
-            yield Begun(row["key"], StepKind(row["kind"]), effect, tuple(states.get(row["key"], ())))
+            yield read_begun(row, writes.get(row["key"], ()), effects)
 
 
-def _open_writes(identity: Values, rows: Rows, drifted: set[str]) -> Iterator[OpenWrite]:
+def _open_writes(
+    identity: Values, rows: Rows, operations: Iterable[Values], held_back: set[str]
+) -> Iterator[OpenWrite]:
     items = {row["operation_key"]: row for row in rows["approval"]}  # the newest stands last
     newest = max((row["number"] for row in rows["policy"]), default=0)
     drafts = {row["artefact_id"]: row for row in rows["artefact"] if row["current"]}
     attempts = {row["generation"]: row for row in rows["attempt"]}
-    back = {row["object_id"] for row in rows["object"] if row["state"] in WAITS_WITH_OBJECT} | drifted
-    for row in rows["operation"]:
-        if row["state"] in OPEN:
-            item = items.get(row["key"])
-            present = _present(item, row, drafts, newest, identity["deadline"]) if item else None
-            held = read_held(item, present) if item else None
-            operation = read_operation(row, attempts.get(row["generation"]))
-            yield OpenWrite(operation, held, held_back=row["object"] in back)
-
-
-def _present(
-    item: Values, operation: Values, drafts: Mapping[str, Values], policy: int, deadline: datetime | None
-) -> Difference | None:
-    was = read_bound(item)
-    draft = drafts.get(item["draft"], {})
-    now = replace(
-        was,
-        operation_key=operation["key"],
-        tool=operation["tool"],
-        fingerprint=operation["fingerprint"],
-        draft=draft.get("artefact_id", ""),
-        draft_version=draft.get("version_label", ""),
-        draft_sha256=draft.get("sha256", ""),
-        target=operation["target"],
-        policy_number=policy,
-        task_deadline=deadline,
-    )
-    return first_difference(was, now)
+    for row in operations:
+        held = None
+        if item := items.get(row["key"]):
+            draft = drafts.get(item["draft"], {})
+            deadline = identity["deadline"]
+            held = read_held(item, changed_since(item, row, draft, policy_number=newest, deadline=deadline))
+        operation = read_operation(row, attempts.get(row["generation"]))
+        yield OpenWrite(operation, held, held_back=row["key"] in held_back)

@@ -4,16 +4,17 @@ Each function takes the facts of one row: names as in its part, moments and amou
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from contracts.rules.approving import Bound, Difference, Item
+from contracts.rules.approving import Bound, Difference, Item, Policy, first_difference, read_policy
 from contracts.rules.fingerprint import canonical, digest_bytes, fingerprint, operation_key
 from contracts.rules.repeating import Answer, Asked, Operation, Tool
-from contracts.rules.resume_facts import Fault, FaultKind, Held, Holder, Point, Task
+from contracts.rules.resume_facts import Begun, Fault, FaultKind, Held, Holder, Point, Task
 from contracts.rules.rows import Values
 from contracts.rules.states import ContractState, OperationState
-from contracts.rules.vocabulary import Durability, Effect, StaleOwner
+from contracts.rules.vocabulary import Durability, Effect, StaleOwner, StepKind
 
 # Facts that the database keeps as references: empty rather than absent here.
 TEXTS = frozenset({"object", "draft", "draft_version", "draft_sha256"})
@@ -38,6 +39,12 @@ def read_task(task_id: str, identity: Values, life: Values, gate: Values) -> Tas
     )
 
 
+def read_newest_policy(policy: Values | None) -> Policy | None:
+    """Return the policy of the facts of its newest version; None if there is none or it does not parse."""
+    stated = None if policy is None else {name: value for name, value in policy.items() if value is not None}
+    return read_policy(stated)
+
+
 def read_holder(attempt: Values) -> Holder:
     """Return the holder of the facts of an attempt that has not ended."""
     names = ("number", "attempt_id", "generation", "worker", "lease_end")
@@ -51,17 +58,15 @@ def read_point(checkpoint: Values) -> Point:
     return Point(durability=Durability(checkpoint["durability"]), **same)
 
 
-def checkpoint_faults(checkpoints: Iterable[Values], attempts: Iterable[Values]) -> Iterator[Fault]:
-    """Yield what is wrong with checkpoints: `checkpoints` in their order, `attempts` those they name or all.
+def order_faults(checkpoints: Iterable[Values], attempts: Iterable[Values]) -> Iterator[Fault]:
+    """Yield what is wrong with numbers and generations: `checkpoints` in their order, `attempts` those they name.
 
     The server numbers the checkpoints of workers without a gap; people remove some of their own while drafting.
     """
     by_number = {attempt["number"]: attempt for attempt in attempts}
     last, highest = None, 0
     for row in checkpoints:
-        shown, attempt = f"{row['sequence']} · {row['checkpoint_id']}", by_number.get(row["attempt"])
-        if row["inline_state"] is not None and not _is_whole(row):
-            yield Fault(FaultKind.CHECKSUM, "checkpoint", shown)
+        shown, attempt = _shown(row), by_number.get(row["attempt"])
         generation = row["generation"] or 0
         if attempt is None or generation not in (0, attempt["generation"]):
             yield Fault(FaultKind.NOT_GRANTED, "checkpoint", shown)
@@ -74,21 +79,54 @@ def checkpoint_faults(checkpoints: Iterable[Values], attempts: Iterable[Values])
         last, highest = row["sequence"], max(highest, generation)
 
 
+def state_faults(checkpoints: Iterable[Values]) -> Iterator[Fault]:
+    """Yield the checkpoints whose inline state is not the one their checksum was computed from."""
+    for row in checkpoints:
+        if row["inline_state"] is not None and not _is_whole(row):
+            yield Fault(FaultKind.CHECKSUM, "checkpoint", _shown(row))
+
+
+def _shown(checkpoint: Values) -> str:
+    return f"{checkpoint['sequence']} · {checkpoint['checkpoint_id']}"
+
+
 def _is_whole(checkpoint: Values) -> bool:
     content = canonical(checkpoint["inline_state"])
     recorded = (checkpoint["sha256"], checkpoint["size_bytes"])
     return recorded == (digest_bytes(content), len(content))
 
 
-def key_fits(task_id: str, row: Values) -> bool:
-    """Tell whether fingerprint and key of an operation are those of its call."""
-    key = operation_key(task_id, row["step"], row["round"], row["tool"], row["parameters"])
-    return (row["key"], row["fingerprint"]) == (key, fingerprint(row["parameters"]))
+def key_faults(task_id: str, operations: Iterable[Values]) -> Iterator[Fault]:
+    """Yield the operations whose fingerprint or key is not that of their call."""
+    for row in operations:
+        key = operation_key(task_id, row["step"], row["round"], row["tool"], row["parameters"])
+        if (row["key"], row["fingerprint"]) != (key, fingerprint(row["parameters"])):
+            yield Fault(FaultKind.KEY, "operation", read_operation(row, None).shown)
 
 
 def read_bound(item: Values) -> Bound:
     """Return the tuple of the facts of an approval item."""
     return Bound(**{name: _fact(item, name) for name in Bound.__dataclass_fields__})
+
+
+def changed_since(
+    item: Values, operation: Values, draft: Values, *, policy_number: int, deadline: datetime | None
+) -> Difference | None:
+    """Return what an item is bound to and is no longer so; `draft`: the current version of its draft, or empty."""
+    was = read_bound(item)
+    now = replace(
+        was,
+        operation_key=operation["key"],
+        tool=operation["tool"],
+        fingerprint=operation["fingerprint"],
+        draft=draft.get("artefact_id", ""),
+        draft_version=draft.get("version_label", ""),
+        draft_sha256=draft.get("sha256", ""),
+        target=operation["target"],
+        policy_number=policy_number,
+        task_deadline=deadline,
+    )
+    return first_difference(was, now)
 
 
 def read_held(item: Values, present: Difference | None, *, deciders_still_may: bool = True) -> Held:
@@ -123,6 +161,20 @@ def read_operation(row: Values, attempt: Values | None) -> Operation:
 
 def _fact(row: Values, name: str) -> Any:
     return row[name] or "" if name in TEXTS else row[name]
+
+
+def read_begun(step: Values, writes: Iterable[tuple[str, str]], effects: Mapping[str, Effect]) -> Begun:
+    """Return a step found begun; `writes`: tool and state of its operations, `effects`: tool → its effect."""
+    writes = list(writes)
+    used = {effects[tool] for tool, _ in writes}
+    effect = used.pop() if len(used) == 1 else None
+    return Begun(step["key"], StepKind(step["kind"]), effect, distinct(state for _, state in writes))
+
+
+def distinct(states: Iterable[str]) -> tuple[OperationState, ...]:
+    """Return which states there are among those of many operations, each once, in the order of the table."""
+    present = set(states)
+    return tuple(state for state in OperationState if state in present)
 
 
 def read_tool(facts: Mapping[str, Any]) -> Tool:

@@ -43,11 +43,45 @@ ACTS: Mapping[str, str] = {
     "tend": N_("Looked after by the clock"),
     "use": N_("Approval used"),
     "vote": N_("Vote given"),
+    # What workers do, and what is done about them.
+    "abandon": N_("Write given up"),
+    "asked": N_("Target asked; the result stays unknown"),
+    "begin": N_("Work begins"),
+    "change_source": N_("Source changed"),
+    "compensate": N_("Taking back intended"),
+    "commit_step": N_("Step committed"),
+    "escalate": N_("Handed to a person"),
+    "finished": N_("Attempt ended: finished"),
+    "give_back": N_("Objects given back"),
+    "grant": N_("Granted to a worker"),
+    "hand_out": N_("Objects handed out"),
+    "hand_over": N_("Handed to a person"),
+    "intend": N_("Write intended"),
+    "issue_token": N_("Token issued"),
+    "late_report": N_("Late report kept as evidence"),
+    "lease_lapsed": N_("Attempt ended: lease lapsed"),
+    "promoted": N_("Made current again"),
+    "raise_cap": N_("Cap raised"),
+    "reconcile": N_("Target asked"),
+    "release": N_("Let go by the worker"),
+    "released": N_("Attempt ended: released"),
+    "renew": N_("Lease renewed"),
+    "revoke_token": N_("Token revoked"),
+    "roll_back": N_("Rolled back"),
+    "rotate_token": N_("Token rotated"),
+    "send": N_("Sent by the workbench"),
+    "settle": N_("Decided by the named person"),
+    "take_over": N_("Taken over"),
+    "taken_over": N_("Attempt ended: taken over"),
+    "turn_away": N_("Request that could not be read"),
+    "use_again": N_("Approval used once more for the same call"),
 }
 WHOLE: Mapping[str, str] = {
     "contract": N_("Contract"),
     "mark": N_("Section mark"),
     "sharing": N_("Sharing"),
+    "token": N_("Token of a worker"),
+    "request": N_("Request"),
 }
 # Facts that belong to no part's declaration.
 FACTS: Mapping[str, str] = {
@@ -57,6 +91,10 @@ FACTS: Mapping[str, str] = {
     "reason": N_("Reason"),
     "rights": N_("Rights"),
     "section": N_("Section"),
+    "approvals": N_("Approvals"),
+    "later_checkpoints": N_("Later checkpoints"),
+    "request": N_("Request"),
+    "result": N_("Result"),
 }
 EMPTY: tuple[Any, ...] = ("", None, [], {})
 LONG = 240  # characters shown before a text is folded

@@ -22,6 +22,7 @@ from contracts.rules.states import CONTRACT_MOVES, Act, ContractState, acts_from
 from contracts.rules.verdict import Verdict
 from contracts.rules.vocabulary import Right, Section
 from contracts.views.loading import Loaded, actor_of, contract_context, load_contract
+from contracts.views.previewing import cancelling
 
 ENDED = (ContractState.COMPLETED, ContractState.CANCELLED)
 
@@ -152,6 +153,7 @@ def _page(
         "form": form,
         "refusal": verdict,
         "ahead": ahead,
+        "effects": cancelling(loaded.contract, timezone.now()) if deed.act is Act.CANCEL else [],
         "lacking": missing_by_section(loaded.contract, context["missing"]) if shows_missing else [],
     }
     return render(request, "contracts/act.html", context, status=status)

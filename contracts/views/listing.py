@@ -13,13 +13,14 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from contracts.forms.filters import ARCHIVED, EXPIRED, ListFilters
-from contracts.models import Approval, Contract, Operation, SectionMark, Team, WorkObject
+from contracts.models import Approval, Attempt, Contract, Operation, SectionMark, Team, WorkObject
 from contracts.rules.states import ApprovalState, ContractState, ObjectState, OperationState
 from contracts.rules.vocabulary import Right, Section
 
 PER_PAGE = 25
 ENDED = (ContractState.COMPLETED.value, ContractState.CANCELLED.value)
 MARKED, UNKNOWN, WAITING = "marked", "unknown_operations", "waiting"
+OVERDUE, NO_OWNER = "overdue", "no_owner"
 ORDERS: dict[str, tuple[Any, ...]] = {
     "": ("-revised_at", "-id"),
     "deadline": (F("deadline").asc(nulls_last=True), "-id"),
@@ -40,6 +41,11 @@ class Line:
     @property
     def bar(self) -> list[tuple[ObjectState, int]]:
         return [(state, self.objects[state.value]) for state in ObjectState]
+
+    @property
+    def needs(self) -> int:
+        """Return how many things about the contract wait for somebody."""
+        return sum(self.counts[name] for name in (UNKNOWN, WAITING, OVERDUE, NO_OWNER))
 
     @property
     def total(self) -> int:
@@ -107,8 +113,9 @@ def _needs(user: Any, now: datetime) -> Q:
 
     draft = Q(state=ContractState.DRAFT.value) & holds(Right.FILL)
     unknown = Q(pk__in=_unknown().values("contract_id")) & holds(Right.OPERATE)
+    lapsed = Q(pk__in=_lapsed(now).values("contract_id")) & holds(Right.OPERATE)
     waiting = Q(pk__in=_waiting(now).values("contract_id")) & holds(Right.DECIDE)
-    return draft | unknown | waiting
+    return draft | unknown | lapsed | waiting
 
 
 def _unknown() -> QuerySet[Operation]:
@@ -117,6 +124,15 @@ def _unknown() -> QuerySet[Operation]:
 
 def _waiting(now: datetime) -> QuerySet[Approval]:
     return Approval.objects.filter(state=ApprovalState.PENDING.value, expires_at__gt=now)
+
+
+def _overdue(now: datetime) -> QuerySet[Approval]:
+    return Approval.objects.filter(state=ApprovalState.PENDING.value, expires_at__lte=now)
+
+
+def _lapsed(now: datetime) -> QuerySet[Attempt]:
+    """Return the attempts whose owner went silent: nobody ended them, and their lease has run out."""
+    return Attempt.objects.filter(ended_at__isnull=True, lease_end__lte=now)
 
 
 def _lines(contracts: list[Contract], now: datetime) -> list[Line]:
@@ -149,6 +165,8 @@ def _counts(ids: list[int], now: datetime) -> dict[int, list[tuple[str, str, int
         counted(SectionMark.objects.filter(complete=True), "count", fixed(MARKED)),
         counted(_unknown(), "count", fixed(UNKNOWN)),
         counted(_waiting(now), "count", fixed(WAITING)),
+        counted(_overdue(now), "count", fixed(OVERDUE)),
+        counted(_lapsed(now), "count", fixed(NO_OWNER)),
         all=True,
     )
     by_contract = defaultdict(list)

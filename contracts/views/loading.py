@@ -108,6 +108,9 @@ def _rail(loaded: Loaded, states: dict[Section, SectionState], current: str) -> 
         RailEntry(reverse(f"contracts:{name}", args=[task_id]), label, "", "", name == current)
         for name, label in pages
     ]
+    if loaded.may(Right.SHARE) or loaded.may(Right.OPERATE):
+        place = reverse("contracts:tokens", args=[loaded.contract.team.slug]) + f"?contract={task_id}"
+        entries.append(RailEntry(place, gettext("Tokens of workers"), "", "", False))
     entries[1:1] = [
         RailEntry(
             reverse("contracts:section", args=[task_id, section.value]),

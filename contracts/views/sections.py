@@ -24,6 +24,8 @@ from contracts.rules.states import ContractState, ObjectState
 from contracts.rules.verdict import Verdict
 from contracts.rules.vocabulary import PLANE_QUESTIONS, Measure, Plane, Right, Section
 from contracts.views.asking import ask_refusal
+from contracts.views.holding import holding_context
+from contracts.views.life import ENDED
 from contracts.views.loading import Asked, Loaded, contract_context, load_contract, missing_in
 from contracts.views.tables import Cell, ShownRow, all_cells, headings, is_open, may_select, shown_row
 
@@ -113,6 +115,8 @@ def section_context(loaded: Loaded, section: Section) -> dict[str, Any]:
     """Return what the page of a section shows around its blocks."""
     context = contract_context(loaded, section.value)
     lacking = missing_in(context["missing"], section)
+    if section is Section.OWNER and loaded.contract.state not in (ContractState.DRAFT, *ENDED):
+        context |= holding_context(loaded, database_now())
     return context | {
         "section": section,
         "section_state": context["section_states"][section],

@@ -77,6 +77,7 @@ class ShownRow:
     selectable: bool = False
     drilled: bool = True
     ask_key: str = ""  # of a pending operation for which a decision may be asked
+    key: str = ""  # of an operation, which has a page of its own
 
     @property
     def result_count(self) -> int:
@@ -111,6 +112,7 @@ def shown_row(part: Part, row: ContentRow, state: str, *, may_fill: bool) -> Sho
         removable=mendable and state == ContractState.DRAFT and (not part.fixed or own_window),
         selectable=may_fill and may_select(part, state),
         drilled=part.name != "window" or bool(facts["verdict"]),
+        key=row.key if isinstance(row, Operation) else "",
         ask_key=row.key if may_fill and isinstance(row, Operation) and _askable(row, state) else "",
     )
 

@@ -48,6 +48,7 @@ def erase(contract):
             cursor.execute(f"DELETE FROM {model._meta.db_table} WHERE contract_id = %s", [contract.pk])
         for table in ("contracts_contractuserpermission", "contracts_contractgrouppermission"):
             cursor.execute(f"DELETE FROM {table} WHERE content_object_id = %s", [contract.pk])
+        cursor.execute("DELETE FROM contracts_usagetotal WHERE contract_id = %s", [contract.pk])
         cursor.execute("DELETE FROM contracts_contract WHERE id = %s", [contract.pk])
         cursor.execute("ALTER TABLE contracts_event ENABLE TRIGGER event_is_final")
 

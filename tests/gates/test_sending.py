@@ -64,7 +64,7 @@ def test_t25_a_second_use_is_refused_for_good(at_work):
     approved(at_work)
     assert_allowed(at_work, dispatch, **sent(at_work))
     assert_refused(at_work, "operation_not_pending", dispatch, **sent(at_work))
-    Operation.objects.filter(contract=at_work).update(state="pending")
+    Operation.objects.filter(contract=at_work).update(state="pending", generation=None)
     assert_refused(at_work, "approval_used", dispatch, **sent(at_work))
 
 
@@ -156,8 +156,8 @@ def test_an_approval_out_of_time_is_not_used(at_work):
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"state": ContractState.PAUSE_REQUESTED}, "not_open"),
-        ({"state": ContractState.CANCELLED}, "not_open"),
+        ({"state": ContractState.PAUSE_REQUESTED}, "pause_requested"),
+        ({"state": ContractState.CANCELLED}, "task_cancelled"),
         ({"state": ContractState.PAUSED}, "not_open"),
         ({"state": ContractState.RUNNING, "generation": 500}, "stale_generation"),
     ],

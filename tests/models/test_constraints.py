@@ -6,6 +6,7 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection, models, transaction
 
 from contracts.gates.looking import look
+from contracts.gates.tokens import issue_token
 from contracts.models import (
     CONTENT,
     Approval,
@@ -26,10 +27,13 @@ from contracts.models import (
     ReservedTaskId,
     SectionMark,
     Source,
+    StoredAnswer,
     TeamRole,
+    TokenScope,
     ToolContract,
     UsageEntry,
     WindowRow,
+    WorkerToken,
     WorkObject,
 )
 from tests import builders, documents, people
@@ -103,6 +107,10 @@ CHECKS = {
         {"verdict": "fine", "run_at": FAR, "run_by": "otto", "evidence": "logs://1"},
     ),
     "result_is_blank_or_names_who_when_evidence": (WindowRow, {"verdict": "held"}),
+    "token_digest": (WorkerToken, {"digest": "A" * 64}),
+    "token_expires_after_made": (WorkerToken, {"expires_at": "2020-01-01T00:00Z"}),
+    "revoking_names_who_and_when": (WorkerToken, {"revoked_by": "olga"}),
+    "answered_request_digest": (StoredAnswer, {"request_sha256": "a" * 63}),
 }
 # Constraint → model and what must differ in a copy of a row, so that this constraint alone is broken.
 ONCE = {
@@ -133,6 +141,8 @@ ONCE = {
     "usage_entry_once": (UsageEntry, {}),
     "one_row_per_window": (WindowRow, {}),
     "event_sequence_once": (Event, {}),
+    "token_reaches_contract_once": (TokenScope, {}),
+    "one_answer_per_key": (StoredAnswer, {"request_sha256": D}),
 }
 OTHERS = {"one_open_attempt", "one_waiting_item_per_operation", "one_group_per_team_role"}
 
@@ -149,12 +159,28 @@ def a_contract():
     ApprovalVote.objects.filter(contract=made).update(form_key=D)
     Notice.objects.create(contract=made, person=person, kind="waiting", item_id="I-1")
     look(contract_id=made.pk, place="I-1", user=person)
+    builders.done(
+        issue_token(
+            actor=people.acting(person), team=team, worker="label-writer", contract_ids=[made.pk], days=1
+        )
+    )
+    StoredAnswer.objects.create(
+        contract=made,
+        worker="label-writer",
+        key="k-1",
+        request_sha256="a" * 64,
+        status=200,
+        content_type="application/json",
+        body=b"{}",
+    )
     return made
 
 
 def rows_of(model, contract):
     if model is Contract:
         return Contract.objects.filter(pk=contract.pk)
+    if model is WorkerToken:
+        return WorkerToken.objects.filter(scopes__contract=contract)
     return model.objects.filter(contract_id=contract.pk).order_by("pk")
 
 

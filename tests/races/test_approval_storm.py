@@ -45,7 +45,7 @@ EXPECTED = {
         "item_expired",
         "approval_expired",
         "operation_not_pending",
-        "not_open",
+        "task_cancelled",
     },
 }
 CHANGED = {"add", "correct", "change_policy", "cancel", "tuple_changed", "time_ran_out"}

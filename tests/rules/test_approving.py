@@ -77,6 +77,7 @@ def test_every_member_has_its_word():
         "decider",
         "origin",
         "cancelled",
+        "rolled_back",
         "expires_at",
     ]
 

@@ -31,6 +31,7 @@ SECRETS = [
     ("gh" + "p_" + filler(36), Kind.GITHUB),
     ("gh" + "o_" + filler(36), Kind.GITHUB),
     ("github" + "_pat_" + filler(22) + "_" + filler(59), Kind.GITHUB),
+    ("rs" + "w_" + filler(40, "abcdefghijklmnopqrstuvwxyz234567"), Kind.WORKBENCH),
     ("gl" + "pat-" + filler(20), Kind.GITLAB),
     ("gl" + "agent-" + filler(50), Kind.GITLAB),
     ("xo" + "xb-" + "123456789012-" + filler(24), Kind.SLACK),

@@ -74,7 +74,7 @@ def test_every_uniqueness_among_what_people_name_has_a_sentence():
     fixed = {
         "one_row_per_plane", "one_limit_per_measure", "one_mark_per_section", "one_owner_gate",
         "policy_version_once", "event_sequence_once", "one_vote_per_curator", "one_group_per_team_role",
-        "one_presence_per_place",
+        "one_presence_per_place", "one_answer_per_key", "token_reaches_contract_once",
     }  # fmt: skip
     assert unique - fixed - set(SENTENCES) == set()
     assert fixed <= unique

@@ -15,6 +15,7 @@ from workbench import checks
 from workbench.catalogues import compile_catalogues
 from workbench.folder import StartRefused, ensure_secret_key, stored_secret_key
 from workbench.logs import ReticentFormatter
+from workbench.proxying import proxy_variables
 from workbench.readiness import refuse_newer_database, refuse_unusable_database
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -165,7 +166,8 @@ def test_every_variable_is_in_the_readme():
     listed = set(
         re.findall(r"^\| `(WORKBENCH_[A-Z_]+)`", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
     )
-    assert listed == set(workbench.settings.VARIABLES)
+    with_a_target = proxy_variables({"WORKBENCH_PROXY_TARGETS": "cms=https://cms.example.org/api"})
+    assert listed == {*workbench.settings.VARIABLES, *with_a_target}
 
 
 def test_production_settings_pass_the_deployment_check(plain_environment):

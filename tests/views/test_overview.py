@@ -60,6 +60,7 @@ def test_a_viewer_is_offered_nothing(team):
 
 def test_an_operator_is_offered_the_way_back(team):
     assert slugs(seen(builders.a_paused(team), people.operator(team)), refused=False) == [
+        "raise-cap",
         "return-to-draft",
         "cancel",
     ]
@@ -78,7 +79,7 @@ def test_an_ended_contract_is_offered_the_archive(team):
 def test_an_unknown_write_is_the_first_thing_said(team):
     answer = seen(full(team), people.viewer(team))
     assert "1 write may already have happened: ask its target first." in words(answer)
-    assert answer.context["unknown_count"] == 1
+    assert answer.context["shown"].verdict == "reconcile"
 
 
 def test_a_cancelled_contract_says_who_and_why(team):

@@ -12,7 +12,7 @@ from tests.views.visiting import HTMX, address, queries, visitor
 
 pytestmark = pytest.mark.django_db
 FEW, MANY = 10, 10_000
-PAGES = ["overview", "policy", "events", "export", "sharing", "ask"]
+PAGES = ["overview", "holder", "policy", "events", "export", "sharing", "ask"]
 
 
 def filled(team, count):
@@ -73,6 +73,7 @@ def pages(contract):
         ),
         "last objects": address("section", task_id, "objects", **{"object-page": "9999"}),
         "ask for one": address("ask", task_id, operation=f"{9:064x}"),
+        "operation": address("operation", task_id, f"{9:064x}"),
         "leave draft": address("act", task_id, "leave-draft"),
         "complete": address("act", task_id, "complete"),
         "paste": address("paste", task_id, "object"),

@@ -1,0 +1,78 @@
+"""The door: a worker is who its token says, and sees the contracts its token reaches and no others."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import wraps
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponseBase
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+from ninja.security import HttpBearer
+
+from contracts.api.problems import Turned, turned_away
+from contracts.gates.tokens import USE_NOTED, note_use
+from contracts.models import WorkerToken
+from contracts.rules.tokens import is_token, token_digest
+
+View = Callable[..., Any]
+SCHEME = "bearer "
+
+
+class Bearer(HttpBearer):
+    """A worker's token in the header `Authorization: Bearer rsw_…`."""
+
+    def __call__(self, request: HttpRequest) -> WorkerToken:
+        """Return the token; `closed` has looked at it already."""
+        bearer: WorkerToken = request.bearer  # type: ignore[attr-defined]
+        return bearer
+
+    def authenticate(self, request: HttpRequest, token: str) -> Any:
+        """Stand in for what the base class asks for; `__call__` never comes here."""
+        raise NotImplementedError
+
+
+def read_bearer(request: HttpRequest) -> WorkerToken:
+    """Return the live token the request bears (one query); raises Turned."""
+    header = request.headers.get("Authorization", "")
+    if header[: len(SCHEME)].lower() != SCHEME:
+        raise Turned("token_missing")
+    token = header[len(SCHEME) :].strip()
+    found = WorkerToken.objects.bearing(token_digest(token)) if is_token(token) else None
+    if found is None:
+        raise Turned("token_unknown")
+    if found.revoked_at:
+        raise Turned("token_revoked")
+    if found.expired:  # type: ignore[attr-defined]  # by the database's clock
+        raise Turned("token_expired")
+    if found.last_used_at is None or timezone.now() - found.last_used_at > USE_NOTED - timedelta(seconds=1):
+        note_use(found)
+    return found
+
+
+def closed(view: View) -> View:
+    """Let `view` be reached with a token only, whatever the method; a login is no token."""
+
+    # Marked: workers have no login. A cookie is never looked at, so that no other page can post here.
+    @login_not_required
+    @csrf_exempt
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            request.bearer = read_bearer(request)  # type: ignore[attr-defined]
+            response: HttpResponseBase = view(request, *args, **kwargs)
+            if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+                allowed = response.headers.get("Allow", "")
+                raise Turned("method_not_allowed", headers={"Allow": allowed}, methods=allowed)
+        except Turned as turned:
+            return turned_away(turned)
+        return response
+
+    return guarded
+
+
+def nowhere(_request: HttpRequest, **_: Any) -> HttpResponseBase:
+    """Answer what stands at no address of the API."""
+    raise Turned("no_such_address")
