@@ -109,5 +109,5 @@ def addresses() -> list[URLPattern]:
         if isinstance(pattern, URLPattern) and pattern.name != "api-root":
             pattern.callback = closed(pattern.callback)
             found.append(pattern)
-    found.append(re_path(r"^.*$", closed(nowhere), name="nowhere"))
+    found.append(re_path(r"^[\s\S]*$", closed(nowhere), name="nowhere"))
     return found

@@ -230,3 +230,9 @@ def test_checking_a_token_is_one_query(django_assert_num_queries):
     worker.get("/nothing-here")
     with django_assert_num_queries(1):
         worker.get("/nothing-here")
+
+
+@pytest.mark.parametrize("place", ["/nowhere", "/a%0Ab", "/contracts/x%0A/y"])
+def test_whatever_stands_in_an_address_the_answer_is_a_problem(place):
+    answer = Worker(builders.a_paused()).get(place)
+    assert (answer.status_code, answer.headers["Content-Type"]) == (404, "application/problem+json")

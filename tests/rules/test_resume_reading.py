@@ -239,7 +239,10 @@ def test_what_a_hand_leaves_out_is_computed():
         ([("objects", 0, {"source_sha256": SUM, "state": "recheck"})], 0),
         ([("objects", 0, {"artefact_version": "1", "artefact_sha256": SUM})], 1),
         ([("artefacts", 1, {"source_version": "1", "source_sha256": SUM}),
-          ("objects", 0, {"artefact_sha256": digest_bytes("展签\n第二版".encode())})], 1),
+          ("objects", 0, {"artefact_sha256": digest_bytes("展签\n第二版".encode())})], 0),  # its own source
+        ([("artefacts", 1, {"source_version": "1", "source_sha256": SUM}),
+          ("objects", 0, {"artefact_sha256": digest_bytes("展签\n第二版".encode()),
+                          "source": None, "source_version": None, "source_sha256": None})], 1),
     ],
 )  # fmt: skip
 def test_a_confirmed_object_drifts_with_its_source_its_artefact_or_that_artefacts_source(changes, drifted):

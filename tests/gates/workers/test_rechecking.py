@@ -5,7 +5,7 @@ import pytest
 from contracts.gates.objects import change_objects
 from contracts.gates.workers.changing import change_source
 from contracts.gates.workers.handing_out import hand_out
-from contracts.models import WorkObject
+from contracts.models import Source, WorkObject
 from contracts.models.standing import gather_facts
 from contracts.rules.states import Act
 from contracts.rules.vocabulary import Actor
@@ -65,3 +65,27 @@ def test_what_was_accepted_of_a_former_version_is_looked_at_again_with_the_next_
     assert grant.decision.verdict == "recheck"
     (row,) = WorkObject.objects.of(contract.pk)
     assert (row.state, gather_facts(contract).drifted) == ("recheck", 0)
+
+
+def handed_out(contract):
+    owners.granted(contract)
+    verdict = hand_out(contract_id=contract.pk, actor=WORKER, generation=contract.generation, count=1)
+    (row,) = builders.done(verdict)
+    row.refresh_from_db()
+    return row
+
+
+def test_an_artefact_that_gave_way_is_brought_up_to_date_too():
+    contract = owners.a_task()
+    former = builders.a_row(contract, "artefact")
+    newer = builders.a_row(contract, "artefact", version_label="2", inline_text="Fired clay, about 1120.")
+    WorkObject.objects.filter(contract=contract).update(state="recheck", artefact=former)
+    assert handed_out(contract).artefact == newer
+
+
+def test_what_has_no_version_in_force_keeps_the_one_it_has():
+    contract = owners.a_task()
+    former = Source.objects.get(contract=contract)
+    Source.objects.filter(contract=contract).update(current=False)
+    WorkObject.objects.filter(contract=contract).update(state="recheck")
+    assert handed_out(contract).source == former
