@@ -22,7 +22,9 @@ Choices = Sequence[tuple[str, str]]
 
 
 class OperateForm(SaidForm):
-    """The reason of an operator's act."""
+    """The reason of an operator's act, and the generation that was shown: nobody else is meant."""
+
+    generation = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
 
     def __init__(self, posted: Any = None, *, initial: dict[str, Any] | None = None) -> None:
         super().__init__(posted, initial=initial)
@@ -47,6 +49,7 @@ class RaiseCapForm(OperateForm):
 
     def __init__(self, posted: Any = None, *, measures: Choices, chosen: str = "") -> None:
         super().__init__(posted, initial={"measure": chosen})
+        del self.fields["generation"]  # a cap belongs to the task, whoever holds it
         self.fields["measure"] = _choice(_("Limit"), measures, _("Choose a limit."))
         number = {"inputmode": "decimal", "autocomplete": "off"}
         self.fields["cap"] = RuledField(CAP, widget=forms.TextInput(attrs=number))

@@ -4,21 +4,20 @@ import secrets
 from decimal import Decimal
 from typing import Any
 
-from django.contrib.auth import get_user_model
-
 from contracts.gates.beats import Turn, take_turn
 from contracts.gates.binding import Present, current_policy, go_stale, run_out
 from contracts.gates.workers.caps import refuse_send
 from contracts.gates.workers.certainty import may_leave_again
 from contracts.gates.workers.fencing import live_owner
-from contracts.models import Approval, ApprovalVote, Attempt, Operation, UsageEntry, rights_of
+from contracts.models import Approval, Attempt, Operation, UsageEntry
+from contracts.models.standing_rows import deciders_who_lost_it
 from contracts.rules.approving import Difference, may_use, member_words
 from contracts.rules.granting import HELD
 from contracts.rules.refusals import refusal
 from contracts.rules.repeating import may_use_again
 from contracts.rules.states import Act, ApprovalState, ContractState, OperationState
 from contracts.rules.verdict import Verdict, allow
-from contracts.rules.vocabulary import Actor, Concurrency, Measure, Right, StaleOwner
+from contracts.rules.vocabulary import Actor, Concurrency, Measure, StaleOwner
 
 
 def dispatch(
@@ -106,7 +105,7 @@ def _approval(turn: Turn, operation: Operation) -> Approval | Verdict | None:
         return refusal("policy_unreadable")
     if item is None:
         return refusal("not_approved")
-    difference, lost = Present(turn.contract, [item]).difference(item), _deciders_who_lost_it(item)
+    difference, lost = Present(turn.contract, [item]).difference(item), _lost(item)
     again = operation.generation is not None  # it may have left before, and may be sent again
     code = (may_use_again if again else may_use)(
         item.item(), present=difference, now=turn.now, decider_still_may=not lost
@@ -119,7 +118,7 @@ def covers_again(turn: Turn, operation: Operation) -> Approval | None:
     item = _newest(turn, operation)
     if operation.generation is None or item is None or item.consumed_at is None:
         return None
-    difference, lost = Present(turn.contract, [item]).difference(item), _deciders_who_lost_it(item)
+    difference, lost = Present(turn.contract, [item]).difference(item), _lost(item)
     code = may_use_again(item.item(), present=difference, now=turn.now, decider_still_may=not lost)
     return None if code else item
 
@@ -145,13 +144,9 @@ def _cannot_use(
     return refusal(code, outcome=item, **member)
 
 
-def _deciders_who_lost_it(item: Approval) -> list[str]:
+def _lost(item: Approval) -> list[str]:
     """Return whose yes counts but who may no longer decide."""
-    votes = ApprovalVote.objects.filter(contract=item.contract_id, approval=item)
-    names = set(votes.filter(decision=ApprovalState.APPROVED.value).values_list("decider", flat=True))
-    people = get_user_model().objects.filter(username__in=names, is_active=True)
-    still = {p.get_username() for p in people if Right.DECIDE in rights_of(p, item.contract_id)}
-    return sorted(names - still)
+    return deciders_who_lost_it(item.contract_id, [item.pk]).get(item.pk, [])
 
 
 def _send(turn: Turn, operation: Operation, approval: Approval | None) -> Verdict:

@@ -85,6 +85,9 @@ SENTENCES: Mapping[str, str] = {
     "approval_expired": N_("The approval of this call has run out; it was not used in time."),
     "approval_used": N_("The approval of this call was used already; it covers one sending."),
     "stale_generation": N_("Another owner has taken over; the generation is %(generation)d now."),
+    "owner_changed": N_(
+        "The task changed hands since this was shown; its generation is %(generation)d now. Look again, then decide."
+    ),
     "task_cancelled": N_("This task was cancelled; nothing of it goes on."),
     "lease_lapsed": N_("The lease has lapsed; renew it first."),
     "unknown_first": N_(

@@ -3,6 +3,7 @@ import pytest
 from contracts.models import Attempt, Checkpoint, Limit, Operation, WorkObject
 from contracts.views.operating import DEEDS
 from tests import builders, people, shifts
+from tests.gates.workers import owners
 from tests.views.reading import check_accessible, filled_form, read, summary_targets
 from tests.views.visiting import address, queries, visitor, words
 
@@ -25,7 +26,8 @@ def page_of(contract, act, person=None):
 
 def done(contract, act, **given):
     client = visitor(people.operator(contract.team))
-    answer = client.post(address("operate", contract.task_id, act), {"reason": WHY, **given})
+    typed = {"generation": contract.generation, "reason": WHY, **given}
+    answer = client.post(address("operate", contract.task_id, act), typed)
     contract.refresh_from_db()
     return answer
 
@@ -125,7 +127,8 @@ def test_without_a_lease_the_pause_takes_place_at_once(team):
     contract = shifts.lapsed(team)
     assert any("paused at once" in line for line in told(page_of(contract, "pause")))
     client = visitor(people.operator(team))
-    answer = client.post(address("operate", contract.task_id, "pause"), {"reason": WHY}, follow=True)
+    typed = {"reason": WHY, "generation": contract.generation}
+    answer = client.post(address("operate", contract.task_id, "pause"), typed, follow=True)
     assert "The contract is paused." in words(answer)
     contract.refresh_from_db()
     assert contract.state == "paused"
@@ -259,3 +262,33 @@ def test_the_number_of_queries_does_not_grow_with_the_requests(team):
         few = queries(client, address("operate", contract.task_id, act))
         WorkObject.objects.filter(contract=contract).update(state="in_progress")
         assert queries(client, address("operate", contract.task_id, act)) <= few
+
+
+def shown(answer):
+    """Return the generation that a page holds as the one it shows."""
+    return next(one["value"] for one in read(answer).every("input") if one["name"] == "generation")
+
+
+def another_owner(contract):
+    """Let another worker take up what nobody renews any more."""
+    owners.lapse(contract)
+    return owners.granted(contract, owners.OTHER).attempt
+
+
+@pytest.mark.parametrize("act", ["pause", "take-over", "roll-back"])
+def test_a_tab_left_open_overnight_stops_nobody_who_was_not_shown(team, act):
+    contract = shifts.a_shift(team, "overnight")
+    shifts.step(contract, shifts.take_up(contract), 1, "publish_label")
+    contract.refresh_from_db()
+    seen = shown(page_of(contract, act))
+    attempt = another_owner(contract)
+    more = (
+        {"checkpoint_id": "cp-0001", "shown": "cp-0001", "request_key": "r-1"} if act == "roll-back" else {}
+    )
+    answer = done(contract, act, generation=seen, **more)
+    attempt.refresh_from_db()
+    assert (answer.status_code, contract.state, attempt.ended_at) == (409, "resuming", None)
+    now = shown(answer)
+    assert (now, str(contract.generation)) == (str(int(seen) + 1), now)
+    # Having looked again, the operator may.
+    assert done(contract, act, generation=now, **more).status_code == 302

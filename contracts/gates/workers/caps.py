@@ -24,6 +24,14 @@ def refuse_reached(contract: Contract) -> Verdict | None:
     return None
 
 
+def refuse_time(contract: Contract, running: Decimal) -> Verdict | None:
+    """Refuse an owner whose `running` seconds, with those of all before it, exceed the cap on active time."""
+    measure = Measure.ACTIVE_SECONDS
+    cap = _caps(contract).get(measure)
+    total = UsageTotal.objects.filter(contract=contract).first()
+    return _refused(measure) if cap is not None and _used(total, measure) + running > cap else None
+
+
 def refuse_send(operation: Operation) -> Verdict | None:
     """Return why this operation cannot be sent once more within the caps on tool attempts and tries, or None.
 

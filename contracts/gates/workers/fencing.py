@@ -45,6 +45,13 @@ def holder(turn: Turn, generation: int, *, states: Collection[ContractState]) ->
     return attempt
 
 
+def changed_hands(turn: Turn, generation: int | None) -> Verdict | None:
+    """Refuse a person's act on another generation than was shown: whoever holds the task now was not looked at."""
+    if generation is None or generation == turn.contract.generation:
+        return None
+    return refusal("owner_changed", generation=turn.contract.generation)
+
+
 def open_attempt(turn: Turn) -> Attempt | None:
     """Return the attempt of the contract that has not ended, if there is one."""
     attempt = Attempt.objects.filter(contract=turn.contract, ended_at__isnull=True).first()

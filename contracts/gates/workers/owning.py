@@ -3,16 +3,16 @@
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
-from decimal import Decimal
 from typing import Any
 
 from contracts.gates.beats import Turn, take_turn
 from contracts.gates.filling import next_number
 from contracts.gates.lifecycle import unfinished
 from contracts.gates.rechecking import recheck_drifted
+from contracts.gates.workers.caps import refuse_time
 from contracts.gates.workers.displaced import pause, settle_displaced, settle_lapsed
 from contracts.gates.workers.fencing import holder, live_owner, overdue
-from contracts.models import Attempt, Limit, OwnerGate, UsageEntry
+from contracts.models import Attempt, OwnerGate
 from contracts.models.standing import gather_facts
 from contracts.rules.fields import Refused, check_field
 from contracts.rules.granting import HELD, REFUSED, Offer, Released, Waiting, active_seconds, caller_of
@@ -24,7 +24,7 @@ from contracts.rules.resume_findings import Outcome
 from contracts.rules.resuming import Decision, decide
 from contracts.rules.states import CONTRACT_MOVES, Act, ContractState, may_move
 from contracts.rules.verdict import Verdict, allow
-from contracts.rules.vocabulary import Actor, ActorKind, AttemptEnd, Measure
+from contracts.rules.vocabulary import Actor, ActorKind, AttemptEnd
 
 __all__ = ["Grant", "complete", "live_owner", "release", "renew", "resume"]
 
@@ -78,7 +78,9 @@ def renew(*, contract_id: int, actor: Actor, generation: int) -> Verdict:
         attempt = holder(turn, generation, states=HELD)
         if isinstance(attempt, Verdict):
             return attempt
-        refused = overdue(turn) or _out_of_time(turn, attempt)
+        refused = overdue(turn) or refuse_time(
+            turn.contract, active_seconds(attempt.started_at, turn.now, None)
+        )
         if refused is not None:
             return refused
         turn.answer()
@@ -180,16 +182,6 @@ def _finish(turn: Turn, generation: int, note: str) -> Verdict:
     contract.state, contract.completed_at = done.value, turn.now
     turn.note(Act.COMPLETE.value, "contract", contract.task_id, before, contract.life())
     return allow(attempt)
-
-
-def _out_of_time(turn: Turn, attempt: Attempt) -> Verdict | None:
-    """Refuse an owner whose time, with that of all before it, has reached the cap."""
-    measure = Measure.ACTIVE_SECONDS
-    cap = Limit.objects.filter(contract=turn.contract, measure=measure.value).values_list("cap", flat=True)
-    known = UsageEntry.objects.filter(contract=turn.contract, measure=measure.value).totals()
-    used = known.get(measure.value, Decimal(0)) + active_seconds(attempt.started_at, turn.now, None)
-    reached = any(limit is not None and used > limit for limit in cap)
-    return refusal("cap_reached", measure=measure.label) if reached else None
 
 
 def _gate(turn: Turn) -> OwnerGate:

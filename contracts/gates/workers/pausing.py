@@ -3,7 +3,7 @@
 from contracts.gates.beats import Turn, may_lock_writes, take_turn
 from contracts.gates.rows import check_reason, not_open
 from contracts.gates.workers.displaced import end_open_attempt, pause, settle_lapsed
-from contracts.gates.workers.fencing import holder, is_live, open_attempt
+from contracts.gates.workers.fencing import changed_hands, holder, is_live, open_attempt
 from contracts.rules.granting import HELD
 from contracts.rules.refusals import refusal
 from contracts.rules.states import Act, ContractState
@@ -39,10 +39,11 @@ def request_pause(*, contract_id: int, actor: Actor, reason: str, generation: in
     return take_turn(contract_id=contract_id, actor=actor, act=act, body=body)
 
 
-def take_over(*, contract_id: int, actor: Actor, reason: str) -> Verdict:
+def take_over(*, contract_id: int, actor: Actor, reason: str, generation: int | None = None) -> Verdict:
     """End the attempt of whoever holds the task, by an operator's word. The outcome is the contract.
 
-    The former owner is fenced at once by another generation; what it left is settled, and the task is paused.
+    `generation`: that of the owner whom the operator was shown; another one is left alone. The former owner is
+    fenced at once by another generation; what it left is settled, and the task is paused.
     """
 
     def body(turn: Turn) -> Verdict:
@@ -54,6 +55,9 @@ def take_over(*, contract_id: int, actor: Actor, reason: str) -> Verdict:
             return refused
         if contract.state not in HELD:
             return not_open(contract)
+        refused = changed_hands(turn, generation)
+        if refused is not None:
+            return refused
         before = contract.life()
         end_open_attempt(turn, AttemptEnd.TAKEN_OVER)
         pause(turn)
@@ -73,9 +77,9 @@ def _nobody_works(turn: Turn) -> bool:
 
 
 def _not_the_owner(turn: Turn, generation: int | None) -> Verdict | None:
-    """Refuse a worker that would pause another one's task; a person needs no generation."""
+    """Refuse a worker that would pause another one's task, and a person who was shown another owner."""
     if turn.actor.kind is not ActorKind.WORKER:
-        return None
+        return changed_hands(turn, generation)
     known = turn.contract.generation if generation is None else generation
     found = holder(turn, known, states=HELD)
     return found if isinstance(found, Verdict) else None

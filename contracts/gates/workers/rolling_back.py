@@ -7,6 +7,7 @@ from contracts.gates.beats import Turn, take_turn
 from contracts.gates.binding import Present, go_stale, run_out
 from contracts.gates.rows import check_reason, closed
 from contracts.gates.workers.displaced import end_open_attempt, pause
+from contracts.gates.workers.fencing import changed_hands
 from contracts.gates.workers.pausing import OPERATORS
 from contracts.models import Approval, Checkpoint, Event
 from contracts.rules.approving import Difference
@@ -24,13 +25,20 @@ REQUEST_KEY = Field("request_key", Kind.LINE, N_("Request key"), required=True)
 
 
 def roll_back(
-    *, contract_id: int, actor: Actor, checkpoint_id: str, reason: str, request_key: str
+    *,
+    contract_id: int,
+    actor: Actor,
+    checkpoint_id: str,
+    reason: str,
+    request_key: str,
+    generation: int | None = None,
 ) -> Verdict:
     """Let work go on from an earlier committed checkpoint, by an operator's word. The outcome is a `RollBack`.
 
     Another generation fences whoever holds the task; later checkpoints stay, marked. Operation keys and used
     decisions survive. Items asked for after that checkpoint and not used yet go stale; items decided after it
-    are told as they stand. The same request key again changes nothing and gives the first outcome.
+    are told as they stand. `generation`: that which the operator was shown; under another one nothing is done. The
+    same request key again changes nothing and gives the first outcome.
     """
 
     def body(turn: Turn) -> Verdict:
@@ -45,6 +53,9 @@ def roll_back(
         point = _point(turn, checkpoint_id)
         if isinstance(point, Verdict):
             return point
+        refused = changed_hands(turn, generation)
+        if refused is not None:
+            return refused
         return allow(_roll_back(turn, point, {"request": request_key, "reason": reason.strip()}))
 
     return take_turn(

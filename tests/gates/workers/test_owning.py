@@ -12,7 +12,7 @@ from contracts.models import Attempt, Contract, Operation, UsageEntry, WorkObjec
 from contracts.rules.granting import Offer, Released
 from contracts.rules.resuming import Outcome, Permit
 from contracts.rules.states import Act, ContractState
-from contracts.rules.vocabulary import Actor, ActorKind
+from contracts.rules.vocabulary import Actor, ActorKind, Measure
 from tests import builders
 from tests.gates.watching import assert_allowed, assert_refused, events_of, force
 from tests.gates.workers.owners import (
@@ -290,7 +290,7 @@ def test_an_owner_whose_time_is_used_up_is_not_renewed():
     cap(contract, "active_seconds", "100")
     attempt = lapse(contract, seconds=-60, active=160)  # began 100 seconds ago
     verdict = assert_refused(contract, "cap_reached", renew, **MINE, generation=1)
-    assert verdict.values == {"measure": "Active time (seconds)"}
+    assert verdict.values == {"measure": Measure.ACTIVE_SECONDS}
     cap(contract, "active_seconds", "105")
     assert_allowed(contract, renew, **MINE, generation=1)
     UsageEntry.objects.create(

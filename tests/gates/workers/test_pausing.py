@@ -127,3 +127,21 @@ def test_while_the_proxy_writes_a_pause_is_only_requested():
         cursor.db.close()
     assert_allowed(contract, request_pause, **ASKED)
     assert contract.state == "paused"
+
+
+def test_an_owner_whom_the_operator_was_not_shown_is_left_alone():
+    contract = a_held()
+    lapse(contract)
+    granted(contract, OTHER)
+    for gate in (take_over, request_pause):
+        assert_refused(contract, "owner_changed", gate, **ASKED, generation=1)
+    assert_allowed(contract, take_over, **ASKED, generation=2)
+
+
+def test_control_an_act_that_names_no_generation_displaces_whoever_holds_the_task():
+    contract = a_held()
+    lapse(contract)
+    attempt = granted(contract, OTHER).attempt
+    assert_allowed(contract, take_over, **ASKED)
+    attempt.refresh_from_db()
+    assert attempt.end_reason == "taken_over"

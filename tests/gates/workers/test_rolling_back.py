@@ -215,3 +215,8 @@ def test_where_nobody_holds_the_task_the_generation_rises_all_the_same():
     force(contract, ContractState.PAUSED)
     verdict, _ = assert_allowed(contract, roll_back, **BACK)
     assert verdict.outcome.generation == contract.generation == 2
+
+
+def test_an_owner_whom_the_operator_was_not_shown_is_not_rolled_back():
+    contract = three_points()
+    assert_refused(contract, "owner_changed", roll_back, **BACK, generation=contract.generation + 1)
