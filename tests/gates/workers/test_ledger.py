@@ -637,3 +637,12 @@ def test_a_cap_on_sending_is_kept_and_named(measure):
     assert verdict.values == {"measure": measure}
     Limit.objects.filter(contract=contract, measure=measure).update(cap=None)
     assert_allowed(contract, dispatch, **known)
+
+
+def test_a_displaced_owner_asks_nobody():
+    contract = a_task()
+    row = intended(contract)
+    asked = {"actor": WORKER, "operation_key": row.key, "reason": "Please."}
+    assert_refused(
+        contract, "stale_generation", request_approval, **asked, generation=contract.generation - 1
+    )

@@ -383,3 +383,12 @@ def test_a_step_passes_a_seam_before_and_one_behind_its_statement():
     with listening(lambda seam, gate: passed.append((seam, gate))):
         commit_step(contract_id=contract.pk, **told(contract, a_step()))
     assert passed == [(Seam.BEGUN, "commit_step"), (Seam.COMMITTED, "commit_step")]
+
+
+def test_under_the_lock_a_step_may_refer_to_a_version_that_stands_already():
+    contract = holding(at_work(), "O-1")
+    assert_allowed(contract, commit_step, **told(contract, a_step(artefacts=[LABEL])))
+    step = a_step(2, objects=[{"object_id": "O-1", "artefact": "L-1", "artefact_version": "1"}])
+    assert_allowed(contract, commit_step, **told(contract, step))
+    row = WorkObject.objects.joined().get(contract=contract, object_id="O-1")
+    assert (row.state, row.artefact.version_label) == ("in_progress", "1")
