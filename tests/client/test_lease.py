@@ -96,6 +96,7 @@ def test_an_outage_shorter_than_the_lease_does_no_harm(line, relay, workbench):
     lease.start()
     until(lambda: len(workbench.done) >= 2)
     lease.require()
+    assert not lease.lost.is_set()
     lease.stop()
 
 

@@ -40,7 +40,7 @@ class Wording(Model):
         )
 
     def stream_response(self, **_: Any) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError("this made-up model answers whole, never bit by bit")
 
 
 def _call(text: str) -> ResponseFunctionToolCall:
