@@ -20,24 +20,31 @@ Told = Callable[[Verdict], tuple[int, Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A contract within reach of a token, and the worker who bears it."""
+    """A contract within reach of a token, by its key, and the worker who bears it."""
 
-    contract: Contract
+    contract_id: int
     actor: Actor
 
     @property
     def of(self) -> dict[str, Any]:
         """Return what every gate is told first."""
-        return {"contract_id": self.contract.pk, "actor": self.actor}
+        return {"contract_id": self.contract_id, "actor": self.actor}
+
+    def read(self) -> Contract:
+        """Return the contract's row; raises Turned (404) if it is gone by now."""
+        contract = Contract.objects.filter(pk=self.contract_id).first()
+        if contract is None:
+            raise Turned("no_such_contract")
+        return contract
 
 
 def reach(request: HttpRequest, task_id: str) -> Reached:
-    """Return the contract if the request's token reaches it; raises Turned (404)."""
+    """Return the contract if the request's token reaches it, as `closing` has found out; raises Turned (404)."""
     bearer: WorkerToken = request.auth  # type: ignore[attr-defined]
-    contract = Contract.objects.reached_by(bearer).filter(task_id=task_id).first()
-    if contract is None:
+    reached: int | None = bearer.reached  # type: ignore[attr-defined]
+    if reached is None or bearer.sought != task_id:  # type: ignore[attr-defined]
         raise Turned("no_such_contract")
-    return Reached(contract, Actor(bearer.worker, ActorKind.WORKER))
+    return Reached(reached, Actor(bearer.worker, ActorKind.WORKER))
 
 
 def change(
@@ -57,7 +64,7 @@ def change(
     """
     reached, key = reach(request, task_id), request_key(request)
     asked = Asked(
-        contract_id=reached.contract.pk,
+        contract_id=reached.contract_id,
         worker=reached.actor.name,
         key=key,
         request_sha256=_digest(request),

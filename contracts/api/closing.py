@@ -29,18 +29,18 @@ class Bearer(HttpBearer):
         bearer: WorkerToken = request.bearer  # type: ignore[attr-defined]
         return bearer
 
-    def authenticate(self, request: HttpRequest, token: str) -> Any:
+    def authenticate(self, request: HttpRequest, token: str) -> Any:  # noqa: ARG002  # the base class's shape
         """Return the same, for whoever comes by the way of the base class."""
         return self(request)
 
 
-def read_bearer(request: HttpRequest) -> WorkerToken:
-    """Return the live token the request bears (one query); raises Turned."""
+def read_bearer(request: HttpRequest, task_id: str = "") -> WorkerToken:
+    """Return the live token the request bears, and what it reaches of `task_id` (one query); raises Turned."""
     header = request.headers.get("Authorization", "")
     if header[: len(SCHEME)].lower() != SCHEME:
         raise Turned("token_missing")
     token = header[len(SCHEME) :].strip()
-    found = WorkerToken.objects.bearing(token_digest(token)) if is_token(token) else None
+    found = WorkerToken.objects.bearing(token_digest(token), task_id) if is_token(token) else None
     if found is None:
         raise Turned("token_unknown")
     if found.revoked_at:
@@ -61,7 +61,7 @@ def closed(view: View) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
-            request.bearer = read_bearer(request)  # type: ignore[attr-defined]
+            request.bearer = read_bearer(request, kwargs.get("task_id", ""))  # type: ignore[attr-defined]
             response: HttpResponseBase = view(request, *args, **kwargs)
             if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
                 allowed = response.headers.get("Allow", "")

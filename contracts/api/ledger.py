@@ -121,7 +121,7 @@ def another_round(request: HttpRequest, task_id: TaskId, key: Digest, body: bodi
     def gate(reached: Reached) -> Verdict:
         parameters = body.parameters
         if parameters is None:
-            former = Operation.objects.filter(contract=reached.contract, key=key)
+            former = Operation.objects.filter(contract_id=reached.contract_id, key=key)
             parameters = former.values_list("parameters", flat=True).first() or {}
         return open_round(**reached.of, operation_key=key, parameters=parameters)
 

@@ -51,13 +51,13 @@ def contracts(request: HttpRequest) -> HttpResponse:
 )
 def contract(request: HttpRequest, task_id: TaskId) -> HttpResponseBase:
     """Return the whole contract as exported JSON; its ETag is the revision."""
-    reached = reach(request, task_id)
-    unchanged = get_conditional_response(request, _etag(reached.contract))
+    found = reach(request, task_id).read()
+    unchanged = get_conditional_response(request, _etag(found))
     if unchanged is not None:
-        unchanged["ETag"] = _etag(reached.contract)
+        unchanged["ETag"] = _etag(found)
         return unchanged
     file: IO[bytes] = SpooledTemporaryFile(KEPT_IN_MEMORY)  # noqa: SIM115  # the response closes it
-    with open_snapshot(reached.contract.pk) as snapshot:
+    with open_snapshot(found.pk) as snapshot:
         write_pieces(stream_json(snapshot), file)
         etag = _etag(snapshot.contract)
     length = file.tell()
@@ -77,7 +77,7 @@ def decision(request: HttpRequest, task_id: TaskId, offer: Query[Stated]) -> Htt
     _only_known(request, Stated)
     with one_moment():
         reached = reach(request, task_id)
-        facts, now = gather_facts(reached.contract), database_now()
+        facts, now = gather_facts(reached.read()), database_now()
     caller = caller_of(reached.actor, Offer(**offer.model_dump()))
     return _answer(tell_decision(decide(facts, caller, now)))
 
@@ -90,7 +90,7 @@ def decision(request: HttpRequest, task_id: TaskId, offer: Query[Stated]) -> Htt
 def operation(request: HttpRequest, task_id: TaskId, key: Digest) -> HttpResponse:
     """Return one operation of the ledger, with its newest approval item and what may be done with it."""
     reached = reach(request, task_id)
-    row = Operation.objects.joined().filter(contract=reached.contract, key=key).first()
+    row = Operation.objects.joined().filter(contract_id=reached.contract_id, key=key).first()
     if row is None:
         raise Turned("no_such_operation")
     return _answer(tell_operation(row))
@@ -105,13 +105,13 @@ def item(request: HttpRequest, task_id: TaskId, item_id: ItemId, given: Query[Wa
     """Return one approval item; `wait` holds the answer until it is decided, at most so many seconds."""
     _only_known(request, Waiting)
     reached, wait = reach(request, task_id), given.wait
-    found = _item(reached.contract.pk, item_id)
+    found = _item(reached.contract_id, item_id)
     if not wait or found.state != ApprovalState.PENDING:
         return _answer(tell_item(found))
     if not _waiters.acquire(blocking=False):
         return _answer(tell_item(found), {"Retry-After": "2"})
     try:
-        return _answer(tell_item(_decided(reached.contract.pk, item_id, wait)))
+        return _answer(tell_item(_decided(reached.contract_id, item_id, wait)))
     finally:
         _waiters.release()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from contracts.gates.beats import Turn, take_turn
 from contracts.gates.binding import Present, current_policy, go_stale, run_out
+from contracts.gates.workers import ledger_at_once
 from contracts.gates.workers.caps import refuse_send
 from contracts.gates.workers.certainty import may_leave_again
 from contracts.gates.workers.fencing import live_owner
@@ -31,6 +32,9 @@ def dispatch(
     while it cannot be written twice, under the approval it used if that still covers it; else it is unknown
     again. Only the single write proxy sends what its tool leaves to it (`by_proxy`).
     """
+    quick = None if by_proxy else ledger_at_once.dispatch(contract_id, actor, generation, operation_key)
+    if quick is not None:
+        return quick
 
     def body(turn: Turn) -> Verdict:
         operation = Operation.objects.joined().filter(contract=turn.contract, key=operation_key).first()

@@ -1,11 +1,12 @@
 """The contract itself: identity, versions, state; its five planes and its section marks."""
 
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import Permission
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models.functions import Now
+from django.db.models.functions import Now, TruncDate
 
 from contracts.models.content import ContentRow, choices, one_of, plain
 from contracts.models.teams import ContractGroupPermission, ContractUserPermission, Team
@@ -80,6 +81,12 @@ class Contract(models.Model):
     generation = models.PositiveBigIntegerField(default=0)  # rises with every grant, never falls
     revision = models.PositiveBigIntegerField(default=1)  # rises with every change of content
     revised_at = models.DateTimeField(db_default=Now())
+    # The day of the last revision, in UTC, and only the day, has an index: a step is committed without touching any.
+    revised_on = models.GeneratedField(
+        expression=TruncDate("revised_at", tzinfo=ZoneInfo("UTC")),
+        output_field=models.DateField(),
+        db_persist=True,
+    )
     version = models.PositiveBigIntegerField(default=1)  # optimistic lock of the identity section
     event_count = models.PositiveBigIntegerField(default=0)
     event_head = models.CharField(max_length=64, blank=True)  # hash of the newest event
@@ -117,7 +124,7 @@ class Contract(models.Model):
         permissions = [(right.value, right.label) for right in Right]
         indexes = [
             models.Index(fields=["team", "state"], name="contracts_by_team_and_state"),
-            models.Index(fields=["-revised_at", "-id"], name="contracts_by_last_revision"),
+            models.Index(fields=["-revised_on"], name="contracts_by_last_revision"),
             models.Index(fields=["deadline"], name="contracts_by_deadline"),
         ]
         constraints = [

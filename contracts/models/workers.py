@@ -14,12 +14,20 @@ from contracts.rules.vocabulary import LINE_MAX
 class WorkerTokenQuerySet(models.QuerySet["WorkerToken"]):
     """Reads of tokens."""
 
-    def bearing(self, digest: str) -> "WorkerToken | None":
-        """Return the token of this digest, with `expired` by the database's clock (one query)."""
+    def bearing(self, digest: str, task_id: str = "") -> "WorkerToken | None":
+        """Return the token of this digest, with `expired` by the database's clock (one query).
+
+        `reached`: the contract of `task_id` (which it keeps as `sought`), by its key, if the token reaches it.
+        """
         expired = models.Case(
             models.When(expires_at__lte=Now(), then=True), default=False, output_field=models.BooleanField()
         )
-        return self.filter(digest=digest).annotate(expired=expired).first()
+        scopes = TokenScope.objects.filter(token=models.OuterRef("pk"), contract__task_id=task_id)
+        reached = models.Subquery(scopes.values("contract_id")[:1])
+        # At most one has this digest: nothing is to be put in order.
+        found = self.filter(digest=digest)
+        found = found.annotate(expired=expired, reached=reached, sought=models.Value(task_id))
+        return next(iter(found), None)
 
     def live(self, now: datetime) -> "WorkerTokenQuerySet":
         """Return the tokens that open something at `now`."""

@@ -21,8 +21,9 @@ PER_PAGE = 25
 ENDED = (ContractState.COMPLETED.value, ContractState.CANCELLED.value)
 MARKED, UNKNOWN, WAITING = "marked", "unknown_operations", "waiting"
 OVERDUE, NO_OWNER = "overdue", "no_owner"
+NEWEST_FIRST = ("-revised_on", "-revised_at", "-id")  # the day alone has an index
 ORDERS: dict[str, tuple[Any, ...]] = {
-    "": ("-revised_at", "-id"),
+    "": NEWEST_FIRST,
     "deadline": (F("deadline").asc(nulls_last=True), "-id"),
     "title": (Lower("title"), "-id"),
     "state": ("state", "-revised_at", "-id"),

@@ -186,5 +186,5 @@ def _carried(form: MakeForm, preview: Preview) -> list[tuple[str, str]]:
 
 def _copyable(request: HttpRequest) -> list[tuple[str, str]]:
     """Return the contracts that were revised last, as suggestions; any other id may be typed."""
-    recent = Contract.objects.visible_to(request.user).order_by("-revised_at", "-id")
+    recent = Contract.objects.visible_to(request.user).order_by("-revised_on", "-revised_at", "-id")
     return list(recent.values_list("task_id", "title")[:OFFERED_COPIES])

@@ -163,7 +163,8 @@ def _state(row: WorkerToken, *, expired: bool) -> tuple[str, str]:
 
 
 def _shared(reach: Reach) -> list[Contract]:
-    return list(Contract.objects.filter(pk__in=reach.shared).order_by("-revised_at", "-pk")[:SHOWN_CONTRACTS])
+    newest_first = Contract.objects.filter(pk__in=reach.shared).order_by("-revised_on", "-revised_at", "-pk")
+    return list(newest_first[:SHOWN_CONTRACTS])
 
 
 def _chosen(request: HttpRequest) -> dict[str, list[str]]:

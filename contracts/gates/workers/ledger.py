@@ -14,6 +14,7 @@ from contracts.gates.filling import fill_in
 from contracts.gates.references import References, plain_columns
 from contracts.gates.rows import check_reason
 from contracts.gates.sending import refuse_other_sender
+from contracts.gates.workers import ledger_at_once
 from contracts.gates.workers.caps import refuse_reached
 from contracts.gates.workers.certainty import certainly_unsent
 from contracts.gates.workers.fencing import holder, live_owner
@@ -65,6 +66,10 @@ def intend(
         "expected": expected,
     }
 
+    quick = ledger_at_once.intend(contract_id, actor, generation, raw)
+    if quick is not None:
+        return quick
+
     def body(turn: Turn) -> Verdict:
         owner = live_owner(turn, generation, states=HELD)
         return owner if isinstance(owner, Verdict) else store_intention(turn, raw)
@@ -97,6 +102,9 @@ def report(
         "response_sha256": response_sha256,
         "detail": detail,
     }
+    quick = None if by_proxy else ledger_at_once.report(contract_id, actor, generation, operation_key, raw)
+    if quick is not None:
+        return quick
 
     def body(turn: Turn) -> Verdict:
         operation = load_operation(turn, operation_key)

@@ -1,89 +1,85 @@
-"""The one statement that commits a step: its conditions stand where it writes, and it is one round trip.
+"""The one statement that commits a step: its conditions stand where it writes, and it is one round trip."""
 
-Nothing stale can slip through. Under READ COMMITTED a statement reads its snapshot, and only the row it locks is
-read again. Every change of a contract's content, by whatever gate, changes `event_count` of the contract's row,
-under its lock. So the statement joins the row it locks with the row of its snapshot (`seen`) and demands the same
-`event_count`: if anything at all was committed in between, the locked row differs and nothing is written. The one
-exception is a renewal, which only makes a lease longer. Whoever would have to wait for the lock writes nothing
-either (SKIP LOCKED) and takes the slow path, so the clock is never older than the look.
-"""
-
-import re
 from functools import cache
 
+from contracts.gates.workers.statement_parts import (
+    ACCEPTED,
+    AFTER,
+    AT,
+    BEFORE,
+    CONTRACT,
+    HASH,
+    INTO_EVENTS,
+    LOCKED,
+    MOMENT,
+    MOVED,
+    NUMBER,
+    OWNED,
+    POINT,
+    TASK,
+    filled,
+    no_cap,
+    numbered,
+)
 from contracts.rules.stepping import COUNTED_BY_WORKERS
 
-# ruff: noqa: S608  # the texts are put together from those of this file alone; values are told apart from them
+# ruff: noqa: S608  # the texts are put together from those of this folder alone; values are told apart from them
 
-# Marks in the texts of events, where only the database knows what belongs there: time, sequence of the event and
-# of the checkpoint, task id, the contract's state before and after, the state of an object that was accepted.
-# JSON never holds a control character bare, so that no text from outside can be taken for a mark.
-AT, NUMBER, POINT, TASK, BEFORE, AFTER, ACCEPTED = map(chr, range(1, 8))
-
-_CONTRACT = "%(contract)s::bigint"
 _ACCEPTED = "w.accept AND c.acceptance = 'worker'"
-_MOMENT = "to_char(c.now AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
 
 _FROM = {
     "entry": f"""
     CROSS JOIN (SELECT 1 + COALESCE(max(sequence), 0) AS line FROM contracts_journalstep
-        WHERE contract_id = {_CONTRACT}) journal""",
+        WHERE contract_id = {CONTRACT}) journal""",
     "made": f"""
     CROSS JOIN (SELECT COALESCE(max(position), 0) AS place FROM contracts_artefact
-        WHERE contract_id = {_CONTRACT}) shelf""",
+        WHERE contract_id = {CONTRACT}) shelf""",
 }
 _COLUMNS = {"entry": ", journal.line", "made": ", shelf.place"}
-_CAPS = "".join(
-    f"""
-            WHEN '{name}' THEN CASE WHEN %({name})s::numeric > 0 THEN used.{name} + %({name})s::numeric END"""
+_TIME = {
+    "active_seconds": """used.active_seconds + CASE WHEN a.by_hand THEN 0
+                ELSE GREATEST(extract(epoch FROM clock.now - a.started_at), 0) END"""
+}
+_AMOUNTS = {
+    name: f"CASE WHEN %({name})s::numeric > 0 THEN used.{name} + %({name})s::numeric END"
     for name in (measure.value for measure in COUNTED_BY_WORKERS)
-)
+}
 _CONDITIONS = {
     "entry": f"""
         AND NOT EXISTS (SELECT FROM contracts_journalstep
-            WHERE contract_id = {_CONTRACT} AND key = %(key)s::text AND state = 'done')""",
+            WHERE contract_id = {CONTRACT} AND key = %(key)s::text AND state = 'done')""",
     # A further version of an artefact lets older ones give way and items go stale: that is for the slow path.
     "made": f"""
         AND NOT EXISTS (SELECT FROM contracts_artefact
-            WHERE contract_id = {_CONTRACT} AND artefact_id = ANY (%(made)s::text[]))
+            WHERE contract_id = {CONTRACT} AND artefact_id = ANY (%(made)s::text[]))
         AND NOT EXISTS (SELECT FROM jsonb_to_recordset(%(artefacts)s::jsonb) AS w(source text, source_version text)
             WHERE w.source <> '' AND NOT EXISTS (SELECT FROM contracts_source s
-                WHERE s.contract_id = {_CONTRACT} AND s.source_id = w.source
+                WHERE s.contract_id = {CONTRACT} AND s.source_id = w.source
                     AND (w.source_version = '' OR s.version_label = w.source_version)))""",
     "objects": f"""
         AND %(held)s::bigint = (SELECT count(*) FROM contracts_workobject o
-            WHERE o.contract_id = {_CONTRACT} AND o.object_id = ANY (%(names)s::text[])
+            WHERE o.contract_id = {CONTRACT} AND o.object_id = ANY (%(names)s::text[])
                 AND o.state = 'in_progress' AND o.attempt_id = a.id)
         AND NOT EXISTS (SELECT FROM jsonb_to_recordset(%(referred)s::jsonb) AS w(artefact text, version text,
             sha256 text) WHERE NOT EXISTS (SELECT FROM contracts_artefact v
-                WHERE v.contract_id = {_CONTRACT} AND v.artefact_id = w.artefact
+                WHERE v.contract_id = {CONTRACT} AND v.artefact_id = w.artefact
                     AND (w.version = '' OR v.version_label = w.version)
                     AND (w.sha256 = '' OR v.sha256 = w.sha256)))""",
 }
+_SOURCES = f"""
+    CROSS JOIN (SELECT 1 + COALESCE(max(sequence), 0) AS point FROM contracts_checkpoint
+        WHERE contract_id = {CONTRACT}) newest{{sources}}"""
 _LOCK = f"""
 WITH RECURSIVE c AS (
     SELECT task.id, task.task_id, task.event_count, task.event_head, task.state, task.acceptance,
         a.id AS attempt_id, clock.now,
         CASE task.state WHEN 'resuming' THEN 'running' ELSE task.state END AS next_state, newest.point{{columns}}
-    FROM contracts_contract task
-    JOIN contracts_contract seen ON seen.id = {_CONTRACT} AND seen.event_count = task.event_count
-    JOIN contracts_usagetotal used ON used.contract_id = {_CONTRACT}
-    JOIN contracts_attempt a ON a.contract_id = {_CONTRACT} AND a.generation = %(generation)s::bigint
-    CROSS JOIN (SELECT clock_timestamp() AS now) clock
-    CROSS JOIN (SELECT 1 + COALESCE(max(sequence), 0) AS point FROM contracts_checkpoint
-        WHERE contract_id = {_CONTRACT}) newest{{sources}}
-    WHERE task.id = {_CONTRACT} AND task.generation = %(generation)s::bigint
-        AND task.state IN ('resuming', 'running', 'pause_requested') AND task.deadline > clock.now
-        AND a.ended_at IS NULL AND a.lease_end > clock.now
-        AND (%(worker)s::text IS NULL OR a.worker = %(worker)s::text)
+    {OWNED.format(sources=_SOURCES, states="'resuming', 'running', 'pause_requested'").lstrip()}
         AND (%(sequence)s::bigint IS NULL OR newest.point = %(sequence)s::bigint)
         AND NOT EXISTS (SELECT FROM contracts_checkpoint
-            WHERE contract_id = {_CONTRACT} AND checkpoint_id = %(checkpoint)s::text)
-        AND NOT EXISTS (SELECT FROM contracts_limit l
-            WHERE l.contract_id = {_CONTRACT} AND l.cap < CASE l.measure
-            WHEN 'active_seconds' THEN used.active_seconds + CASE WHEN a.by_hand THEN 0
-                ELSE GREATEST(extract(epoch FROM clock.now - a.started_at), 0) END{{caps}} END){{conditions}}
-    FOR NO KEY UPDATE OF task SKIP LOCKED
+            WHERE contract_id = {CONTRACT} AND checkpoint_id = %(checkpoint)s::text){{caps}}{{conditions}}{
+    LOCKED
+}
 ), checkpoint AS (
     INSERT INTO contracts_checkpoint (contract_id, version, sequence, checkpoint_id, kind, attempt_id, generation,
         event_cursor, durability, next_step, schema_version, location, inline_state, sha256, size_bytes, write_ms,
@@ -93,13 +89,13 @@ WITH RECURSIVE c AS (
         %(size)s::bigint, %(write_ms)s::integer, c.now, '', '' FROM c
 ), progressed AS (
     UPDATE contracts_attempt a SET progressed_at = c.now FROM c
-    WHERE a.id = c.attempt_id AND a.contract_id = {_CONTRACT}
+    WHERE a.id = c.attempt_id AND a.contract_id = {CONTRACT}
         AND (a.progressed_at IS NULL OR a.progressed_at < c.now - interval '1 second')
 )"""
 _STORED = f"""(SELECT id, artefact_id, version_label, sha256, current FROM contracts_artefact
-            WHERE contract_id = {_CONTRACT})"""
+            WHERE contract_id = {CONTRACT})"""
 _WITH_MADE = f"""(SELECT id, artefact_id, version_label, sha256, current FROM contracts_artefact
-            WHERE contract_id = {_CONTRACT} UNION ALL SELECT * FROM made)"""
+            WHERE contract_id = {CONTRACT} UNION ALL SELECT * FROM made)"""
 _WRITES = {
     "entry": """, entry AS (
     INSERT INTO contracts_journalstep AS known (contract_id, version, sequence, kind, key, attempt_id, state,
@@ -121,7 +117,7 @@ _WRITES = {
         inline_text, size_bytes, source_id, author, accepted_by, current, note)
     SELECT c.id, 1, c.place + w.place, w.artefact_id, w.version_label, w.sha256, w.location, w.inline_text,
         w.size_bytes, (SELECT s.id FROM contracts_source s
-            WHERE s.contract_id = {_CONTRACT} AND s.source_id = w.source
+            WHERE s.contract_id = {CONTRACT} AND s.source_id = w.source
                 AND (w.source_version = '' OR s.version_label = w.source_version)
             ORDER BY s.current DESC, s.id DESC LIMIT 1), %(actor)s, '', true, w.note
     FROM c, jsonb_to_recordset(%(artefacts)s::jsonb) AS w(place integer, artefact_id text, version_label text,
@@ -140,7 +136,7 @@ _WRITES = {
                 AND (w.sha256 = '' OR v.sha256 = w.sha256) ORDER BY v.current DESC, v.id DESC LIMIT 1) END
     FROM c, jsonb_to_recordset(%(objects)s::jsonb) AS w(object_id text, accept boolean, artefact text, version text,
         sha256 text, step text, evidence text, note text)
-    WHERE o.contract_id = {_CONTRACT} AND o.object_id = ANY (%(names)s::text[]) AND o.object_id = w.object_id
+    WHERE o.contract_id = {CONTRACT} AND o.object_id = ANY (%(names)s::text[]) AND o.object_id = w.object_id
 )""",
     "answer": """, answered AS (
     INSERT INTO contracts_storedanswer (contract_id, worker, key, request_sha256, status, content_type, body)
@@ -150,34 +146,29 @@ _WRITES = {
 }
 
 
+_KNOWN = {
+    AT: MOMENT,
+    POINT: "c.point::text",
+    TASK: "c.task_id",
+    BEFORE: "c.state",
+    AFTER: "c.next_state",
+    ACCEPTED: "CASE c.acceptance WHEN 'worker' THEN 'confirmed' ELSE 'in_progress' END",
+}
+
+
 def _filled(text: str, number: str = "0", *, marks: str = "") -> str:
     """Return the SQL that puts what the database knows into the marks of `text`: into all, or only into `marks`."""
-    known = (
-        (AT, _MOMENT),
-        (NUMBER, f"({number})::text"),
-        (POINT, "c.point::text"),
-        (TASK, "c.task_id"),
-        (BEFORE, "c.state"),
-        (AFTER, "c.next_state"),
-        (ACCEPTED, "CASE c.acceptance WHEN 'worker' THEN 'confirmed' ELSE 'in_progress' END"),
-    )
-    for mark, value in known:
-        if not marks or mark in marks:
-            text = f"replace({text}, E'\\x{ord(mark):02x}', {value})"
-    return text
+    known = {**_KNOWN, NUMBER: f"({number})::text"}
+    return filled(text, {mark: known[mark] for mark in marks or known})
 
 
-_HASH = "encode(sha256(convert_to({head} || E'\\n' || {body}, 'UTF8')), 'hex')"
-_INTO_EVENTS = """INSERT INTO contracts_event (contract_id, sequence, at, actor, actor_kind, act, part, subject, before,
-        after, refused, previous, hash)
-    SELECT c.id, c.event_count + {n}, c.now, %(actor)s, %(actor_kind)s, {told}, '', {links}"""
 _ONE_EVENT = f""", chain AS MATERIALIZED (
     SELECT {
-    _HASH.format(head="c.event_head", body=_filled("%(body)s::text", "c.event_count + 1"))
+    HASH.format(head="c.event_head", body=_filled("%(body)s::text", "c.event_count + 1"))
 } AS hash FROM c
 ), recorded AS (
     {
-    _INTO_EVENTS.format(
+    INTO_EVENTS.format(
         n="1",
         told="%(act)s, 'checkpoint', "
         + _filled("%(subject)s::text", marks=POINT)
@@ -196,28 +187,28 @@ _MANY_EVENTS = f""", told AS MATERIALIZED (
 ), chain AS (
     SELECT 0 AS n, c.event_head::text AS hash, ''::text AS previous FROM c
     UNION ALL
-    SELECT told.n, {_HASH.format(head="chain.hash", body="told.body")}, chain.hash
+    SELECT told.n, {HASH.format(head="chain.hash", body="told.body")}, chain.hash
     FROM chain JOIN told ON told.n = chain.n + 1
 ), recorded AS (
     {
-    _INTO_EVENTS.format(
+    INTO_EVENTS.format(
         n="told.n",
         told="told.act, told.part, told.subject, told.before, told.after",
         links="chain.previous, chain.hash FROM c, told JOIN chain ON chain.n = told.n",
     )
 }
 )"""
-_MOVE = f""", moved AS (
-    UPDATE contracts_contract t SET state = c.next_state, revision = t.revision + 1, revised_at = c.now,
-        event_count = c.event_count + {{events}}, event_head = {{head}}
-    FROM c{{chain}} WHERE t.id = {_CONTRACT} AND t.id = c.id
-)
-SELECT point::text, {_MOMENT} FROM c"""
-_MOVE_BY_ONE = _MOVE.format(events="1", head="chain.hash", chain=", chain")
-_MOVE_BY_MANY = _MOVE.format(
-    events="(SELECT max(n) FROM chain)",
-    head="(SELECT hash FROM chain ORDER BY n DESC LIMIT 1)",
-    chain="",
+_POINT = f"""
+SELECT point::text, {MOMENT} FROM c"""
+_MOVE_BY_ONE = MOVED.format(state="c.next_state", events="1", head="chain.hash", chain=", chain") + _POINT
+_MOVE_BY_MANY = (
+    MOVED.format(
+        state="c.next_state",
+        events="(SELECT max(n) FROM chain)",
+        head="(SELECT hash FROM chain ORDER BY n DESC LIMIT 1)",
+        chain="",
+    )
+    + _POINT
 )
 
 
@@ -226,26 +217,17 @@ def compose(parts: frozenset[str]) -> tuple[bytes, tuple[str, ...]]:
     """Return the statement that writes a checkpoint and `parts` of entry, usage, made, objects and answer.
 
     One fixed text for each combination, so that each is prepared once for a connection; with it the names of the
-    values in the order of the placeholders $1, $2 … Texts of this length are not remembered by psycopg: reading
-    them anew for their placeholders would cost more than all the rest.
+    values in the order of the placeholders.
     """
     many = bool(parts & {"made", "objects"})
     chosen = [name for name in _WRITES if name in parts]
     lock = _LOCK.format(
         columns="".join(_COLUMNS.get(name, "") for name in chosen),
         sources="".join(_FROM.get(name, "") for name in chosen),
-        caps=_CAPS if "usage" in parts else "",
+        caps=no_cap("<", {**_TIME, **(_AMOUNTS if "usage" in parts else {})}),
         conditions="".join(_CONDITIONS.get(name, "") for name in chosen),
     )
     versions = _WITH_MADE if "made" in parts else _STORED
     writes = "".join(_WRITES[name].replace("{versions}", versions) for name in chosen)
     events = _MANY_EVENTS + _MOVE_BY_MANY if many else _ONE_EVENT + _MOVE_BY_ONE
-    names: list[str] = []
-
-    def numbered(found: re.Match[str]) -> str:
-        if found[1] not in names:
-            names.append(found[1])
-        return f"${names.index(found[1]) + 1}"
-
-    text = re.sub(r"%\((\w+)\)s", numbered, lock + writes + events)
-    return text.encode(), tuple(names)
+    return numbered(lock + writes + events)

@@ -10,14 +10,21 @@ from typing import Any
 
 from contracts.gates.beats import SUBJECT_MAX
 from contracts.gates.filling import STEP_OF_POSITION
-from contracts.gates.workers.step_statement import ACCEPTED, AFTER, AT, BEFORE, NUMBER, POINT, TASK
+from contracts.gates.workers.statement_parts import (
+    ACCEPTED,
+    AFTER,
+    BEFORE,
+    POINT,
+    Values,
+    event_body,
+    told_of_owner,
+)
 from contracts.models.content import plain
 from contracts.rules.fingerprint import event_json
 from contracts.rules.stepping import COUNTED_BY_WORKERS, Entry, Made, ObjectStep, Point, Step, Version
-from contracts.rules.vocabulary import Actor, ActorKind
+from contracts.rules.vocabulary import Actor
 
 ACT = "commit_step"
-Values = dict[str, str | None]
 _as_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
@@ -25,11 +32,7 @@ def tell(contract_id: int, actor: Actor, generation: int, step: Step) -> tuple[s
     """Return the parts of the statement that `step` needs, and the values they are told."""
     point = step.point
     values: Values = {
-        "contract": str(contract_id),
-        "generation": str(generation),
-        "worker": actor.name if actor.kind is ActorKind.WORKER else None,
-        "actor": actor.name,
-        "actor_kind": actor.kind.value,
+        **told_of_owner(contract_id, actor, generation),
         "checkpoint": point.checkpoint_id,
         "sequence": None if point.sequence is None else str(point.sequence),
         "kind": point.kind.value,
@@ -135,7 +138,7 @@ def _events(actor: Actor, generation: int, step: Step, usage: Mapping[str, str])
     subject = f"{POINT} · {step.point.checkpoint_id}"
     told = f'"{POINT} · {event_json(step.point.checkpoint_id)[1:]}'
     after = _after(generation, step, usage)
-    body = _body(actor, ("checkpoint", ACT, told), f'{{"state":"{BEFORE}"}}', after)
+    body = event_body(actor, ("checkpoint", ACT, told), f'{{"state":"{BEFORE}"}}', after)
     if not step.artefacts and not step.objects:
         return {"act": ACT, "subject": subject, "after": after, "body": body}
     first = {
@@ -208,18 +211,5 @@ def _of_object(actor: Actor, row: ObjectStep) -> dict[str, Any]:
 def _row(actor: Actor, what: tuple[str, str, str], before: str | None, after: str) -> dict[str, Any]:
     part, act, subject = what
     subject = subject[:SUBJECT_MAX]
-    body = _body(actor, (part, act, event_json(subject)), before or "null", after)
+    body = event_body(actor, (part, act, event_json(subject)), before or "null", after)
     return {"part": part, "act": act, "subject": subject, "before": before, "after": after, "body": body}
-
-
-def _body(actor: Actor, what: tuple[str, str, str], before: str, after: str) -> str:
-    """Return the canonical form over which `rules.fingerprint.chain_hash` is taken.
-
-    `what`: part, act and, as JSON, the subject.
-    """
-    part, act, subject = what
-    return (
-        f'{{"act":"{act}","actor":{event_json(actor.name)},"actor_kind":"{actor.kind.value}","after":{after},'
-        f'"at":"{AT}","before":{before},"part":"{part}","refused":"","sequence":{NUMBER},"subject":{subject},'
-        f'"task_id":"{TASK}"}}'
-    )
