@@ -23,7 +23,6 @@ from urllib.parse import quote
 
 import psutil
 import psycopg
-from psycopg import sql
 
 from workbench.folder import StartRefused, ensure_folder, open_lock
 
@@ -213,10 +212,10 @@ class EmbeddedPostgres:
 
     def _prepare_database(self) -> None:
         with self._connect("postgres") as connection:
-            # The workbench's own role is no superuser: it owns its database and nothing else.
+            # The workbench's own role is no superuser: it owns its database, and those it makes for drills and tests.
             if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'workbench'").fetchone():
-                rights = sql.SQL("LOGIN" if self.durable else "LOGIN CREATEDB")
-                connection.execute(sql.SQL("CREATE ROLE workbench {}").format(rights))
+                connection.execute("CREATE ROLE workbench LOGIN")
+            connection.execute("ALTER ROLE workbench CREATEDB")  # a role made by an older version had not this right
             if not connection.execute("SELECT 1 FROM pg_database WHERE datname = 'workbench'").fetchone():
                 connection.execute("CREATE DATABASE workbench OWNER workbench")
 
