@@ -8,6 +8,8 @@ from contracts.rules.parts import PARTS
 from contracts.rules.vocabulary import Section
 from contracts.views.approval import approval, correct, looking
 from contracts.views.asking import ask
+from contracts.views.comparing import compare_drills
+from contracts.views.drills import ask_for_drill, drill_run, drills_of, stop_drill
 from contracts.views.events import event_list
 from contracts.views.exporting import download_json, download_txt, preview, schema
 from contracts.views.holding import holder
@@ -66,7 +68,14 @@ class DigestConverter(TaskIdConverter):
     regex = r"[0-9a-f]{64}"
 
 
+class RunConverter(TaskIdConverter):
+    """One run of drills."""
+
+    regex = r"D-[0-9a-f]{10}"
+
+
 register_converter(TaskIdConverter, "task")
+register_converter(RunConverter, "run")
 register_converter(DigestConverter, "sha256")
 register_converter(ItemConverter, "item")
 register_converter(SectionConverter, "section")
@@ -79,6 +88,9 @@ urlpatterns = [
     path("contracts/new/", new_contract, name="new"),
     path("approvals/", approvals, name="approvals"),
     path("notices/", notice_list, name="notices"),
+    path("drills/", compare_drills, name="drills"),
+    path("drills/<run:run_id>/", drill_run, name="drill_run"),
+    path("drills/<run:run_id>/stop/", stop_drill, name="drill_stop"),
     path("teams/<slug:slug>/tokens/", tokens, name="tokens"),
     path("schema/contract-1.json", schema, name="schema"),
     path("api/v1/", include((addresses(), "api"))),
@@ -91,6 +103,8 @@ urlpatterns = [
     path(CONTRACT + "act/<slug:act>/", act, name="act"),
     path(CONTRACT + "operate/<slug:act>/", operate, name="operate"),
     path(CONTRACT + "owner/now/", holder, name="holder"),
+    path(CONTRACT + "drills/", drills_of, name="drills_of"),
+    path(CONTRACT + "drills/new/", ask_for_drill, name="drill"),
     path(CONTRACT + "policy/", policy, name="policy"),
     path(CONTRACT + "<section:section>/mark/", mark, name="mark"),
     path(CONTRACT + "approvals/ask/", ask, name="ask"),

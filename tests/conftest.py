@@ -14,6 +14,26 @@ from pytest_django import DjangoDbBlocker
 from tests.chromium import find_browser
 from workbench.catalogues import compile_catalogues
 
+# Where a single test may take half a minute, because it starts a browser, servers or workers of its own.
+_LONG = tuple(
+    f"tests/{place}"
+    for place in (
+        "storms/",
+        "browser/test_accessibility",
+        "browser/test_newcomer",
+        "browser/test_workers_pages",
+        "browser/test_approval",
+        "test_workbench/test_up",
+        "test_workbench/test_watching",
+        "management/test_example",
+        "bridges/",
+        "benchmarks/",
+        "exports/test_snapshot",
+        "races/test_approval",
+        "client/test_run",
+        "views/test_queries",
+    )
+)
 _RUN = pytest.StashKey[contextlib.ExitStack]()
 
 
@@ -52,8 +72,17 @@ def _prepare_environment(run: contextlib.ExitStack) -> None:
     os.environ.setdefault("WORKBENCH_POOL", "0")
     os.environ["DJANGO_SETTINGS_MODULE"] = "workbench.settings"
     if not os.environ.get("DATABASE_URL"):
+        from tests.emptying import let_tests_empty
+
         os.environ["DATABASE_URL"] = run.enter_context(throw_away())
         run.callback(os.environ.pop, "DATABASE_URL")
+        let_tests_empty(os.environ["DATABASE_URL"])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the long tests, in whichever order they came, so that no worker is left with one at the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
 
 
 def _quicken_settings() -> None:
@@ -92,6 +121,9 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[s
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
     """Let transactional tests empty the event table; single events stay as final as everywhere else."""
+    from tests.emptying import empty_quickly
+
+    empty_quickly()
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE contracts_event DISABLE TRIGGER event_table_is_final")
 

@@ -215,7 +215,9 @@ class EmbeddedPostgres:
             # The workbench's own role is no superuser: it owns its database, and those it makes for drills and tests.
             if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'workbench'").fetchone():
                 connection.execute("CREATE ROLE workbench LOGIN")
-            connection.execute("ALTER ROLE workbench CREATEDB")  # a role made by an older version had not this right
+            connection.execute(
+                "ALTER ROLE workbench CREATEDB"
+            )  # a role made by an older version had not this right
             if not connection.execute("SELECT 1 FROM pg_database WHERE datname = 'workbench'").fetchone():
                 connection.execute("CREATE DATABASE workbench OWNER workbench")
 

@@ -24,6 +24,7 @@ from workbench.environment import (
     refuse_unknown,
 )
 from workbench.folder import data_folder, stored_secret_key
+from workbench.pooling import check_if_it_spoke
 from workbench.postgres import embedded_url
 from workbench.proxying import proxy_variables, read_proxy
 
@@ -32,6 +33,7 @@ VARIABLES = (
     "WORKBENCH_BROWSER",  # read by the browser tests only
     "WORKBENCH_DATA",
     "WORKBENCH_DEBUG",
+    "WORKBENCH_DRILLS",
     "WORKBENCH_HOSTS",
     "WORKBENCH_HTTPS",
     "WORKBENCH_MAIL_FROM",
@@ -76,6 +78,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "procrastinate.contrib.django",
     "contracts",
     "workbench",
 ]
@@ -129,7 +132,12 @@ DATABASES["default"]["ATOMIC_REQUESTS"] = False
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DATABASES["default"]["OPTIONS"].setdefault("application_name", "workbench")
 if POOL:
-    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": POOL, "timeout": 10}
+    DATABASES["default"]["OPTIONS"]["pool"] = {
+        "min_size": 1,
+        "max_size": POOL,
+        "timeout": 10,
+        "check": check_if_it_spoke,
+    }
 
 # People
 
@@ -196,6 +204,18 @@ MFA_RECOVERY_CODES_SHOW_ONCE = True
 # Where the workbench itself writes, for tools that leave it to the single write proxy
 
 WORKBENCH_PROXY = read_proxy(os.environ)
+
+# What people start from a page is carried out by `manage.py run_drills`; its tasks are in one place
+
+PROCRASTINATE_AUTODISCOVER_MODULE_NAME = None
+PROCRASTINATE_IMPORT_PATHS = ["contracts.drills.queue"]
+
+# Drills start and kill processes of their own, and make contracts of their own: allowed by itself only where
+# nobody but this machine can reach the workbench.
+
+WORKBENCH_DRILLS = read_flag(
+    os.environ, "WORKBENCH_DRILLS", default=not HTTPS and not read_hosts(os.environ, "WORKBENCH_HOSTS")
+)
 
 # Languages and time
 
@@ -279,5 +299,9 @@ LOGGING = {
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
-    "loggers": {"django": {"handlers": [], "level": "INFO", "propagate": True}},
+    "loggers": {
+        "django": {"handlers": [], "level": "INFO", "propagate": True},
+        "httpx": {"level": "WARNING"},
+        "procrastinate": {"level": "WARNING"},
+    },
 }

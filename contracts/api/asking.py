@@ -11,7 +11,8 @@ from contracts.api.problems import JSON_TYPE, Turned, as_json, problem_answer, r
 from contracts.api.telling import told_outcome
 from contracts.gates.answers import Answer, Asked, KeyAnswered, KeyRunning, answering, settle_answer
 from contracts.gates.turning_away import turn_away
-from contracts.models import Contract, WorkerToken
+from contracts.models import Contract
+from contracts.models.workers import Bearing
 from contracts.rules.verdict import Verdict
 from contracts.rules.vocabulary import LINE_MAX, Actor, ActorKind
 
@@ -40,11 +41,10 @@ class Reached:
 
 def reach(request: HttpRequest, task_id: str) -> Reached:
     """Return the contract if the request's token reaches it, as `closing` has found out; raises Turned (404)."""
-    bearer: WorkerToken = request.auth  # type: ignore[attr-defined]
-    reached: int | None = bearer.reached  # type: ignore[attr-defined]
-    if reached is None or bearer.sought != task_id:  # type: ignore[attr-defined]
+    bearer: Bearing = request.auth  # type: ignore[attr-defined]
+    if bearer.reached is None or bearer.sought != task_id:
         raise Turned("no_such_contract")
-    return Reached(reached, Actor(bearer.worker, ActorKind.WORKER))
+    return Reached(bearer.reached, Actor(bearer.worker, ActorKind.WORKER))
 
 
 def change(

@@ -1,20 +1,18 @@
 """The door: a worker is who its token says, and sees the contracts its token reaches and no others."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from functools import wraps
 from http import HTTPStatus
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponseBase
-from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from ninja.security import HttpBearer
 
 from contracts.api.problems import Turned, turned_away
-from contracts.gates.tokens import USE_NOTED, note_use
-from contracts.models import WorkerToken
+from contracts.gates.tokens import note_use
+from contracts.models.workers import Bearing, find_bearing
 from contracts.rules.tokens import is_token, token_digest
 
 View = Callable[..., Any]
@@ -24,9 +22,9 @@ SCHEME = "bearer "
 class Bearer(HttpBearer):
     """A worker's token in the header `Authorization: Bearer rsw_…`."""
 
-    def __call__(self, request: HttpRequest) -> WorkerToken:
+    def __call__(self, request: HttpRequest) -> Bearing:
         """Return the token; `closed` has looked at it already."""
-        bearer: WorkerToken = request.bearer  # type: ignore[attr-defined]
+        bearer: Bearing = request.bearer  # type: ignore[attr-defined]
         return bearer
 
     def authenticate(self, request: HttpRequest, token: str) -> Any:  # noqa: ARG002  # the base class's shape
@@ -34,21 +32,17 @@ class Bearer(HttpBearer):
         return self(request)
 
 
-def read_bearer(request: HttpRequest, task_id: str = "") -> WorkerToken:
+def read_bearer(request: HttpRequest, task_id: str = "") -> Bearing:
     """Return the live token the request bears, and what it reaches of `task_id` (one query); raises Turned."""
     header = request.headers.get("Authorization", "")
     if header[: len(SCHEME)].lower() != SCHEME:
         raise Turned("token_missing")
     token = header[len(SCHEME) :].strip()
-    found = WorkerToken.objects.bearing(token_digest(token), task_id) if is_token(token) else None
-    if found is None:
-        raise Turned("token_unknown")
-    if found.revoked_at:
-        raise Turned("token_revoked")
-    if found.expired:  # type: ignore[attr-defined]  # by the database's clock
-        raise Turned("token_expired")
-    if found.last_used_at is None or timezone.now() - found.last_used_at > USE_NOTED - timedelta(seconds=1):
-        note_use(found)
+    found = find_bearing(token_digest(token), task_id) if is_token(token) else None
+    if found is None or found.closed:
+        raise Turned(found.closed if found else "token_unknown")
+    if found.unnoted:
+        note_use(found.pk)
     return found
 
 

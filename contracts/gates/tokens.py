@@ -90,10 +90,10 @@ def revoke_token(*, actor: Actor, token_id: str) -> Verdict:
     return _in_turn("revoke_token", actor, _reach(token_id), body, token_id)
 
 
-def note_use(token: WorkerToken) -> None:
-    """Remember that the token was used, at most once a minute."""
+def note_use(token_key: int) -> None:
+    """Remember that the token of this primary key was used, at most once a minute."""
     unnoted = Q(last_used_at__isnull=True) | Q(last_used_at__lt=Now() - USE_NOTED)
-    WorkerToken.objects.filter(unnoted, pk=token.pk).update(last_used_at=Now())
+    WorkerToken.objects.filter(unnoted, pk=token_key).update(last_used_at=Now())
 
 
 def _in_turn(

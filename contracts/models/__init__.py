@@ -3,6 +3,7 @@
 from contracts.models.approvals import Approval, ApprovalPolicy, ApprovalVote
 from contracts.models.checkpoints import Checkpoint, JournalStep
 from contracts.models.content import ContentRow, OrderedRow
+from contracts.models.drills import DrillResult, DrillRun
 from contracts.models.events import Event
 from contracts.models.identity import Contract, PlaneRow, ReservedTaskId, SectionMark
 from contracts.models.limits import Limit, UsageEntry, UsageTotal
@@ -37,6 +38,8 @@ __all__ = [
     "Contract",
     "ContractGroupPermission",
     "ContractUserPermission",
+    "DrillResult",
+    "DrillRun",
     "Event",
     "JournalStep",
     "Limit",

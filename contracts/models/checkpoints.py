@@ -39,7 +39,7 @@ class Checkpoint(ContentRow):
     kind = models.CharField(
         max_length=20, choices=choices(CheckpointKind), default=CheckpointKind.STATE.value
     )
-    attempt = reference("contracts.Attempt", null=False, blank=False)
+    attempt = reference("contracts.Attempt", null=False, blank=False, db_index=False)
     generation = models.PositiveBigIntegerField()
     event_cursor = models.CharField(max_length=LINE_MAX, blank=True)
     durability = models.CharField(max_length=20, choices=choices(Durability))
@@ -93,7 +93,7 @@ class JournalStep(ContentRow):
     sequence = models.PositiveBigIntegerField()
     kind = models.CharField(max_length=20, choices=choices(StepKind))
     key = models.CharField(max_length=LINE_MAX)
-    attempt = reference("contracts.Attempt", null=False, blank=False)
+    attempt = reference("contracts.Attempt", null=False, blank=False, db_index=False)
     state = models.CharField(max_length=20, choices=choices(StepState), default=StepState.STARTED.value)
     result = models.JSONField(null=True, blank=True)
     result_location = models.CharField(max_length=LOCATION_MAX, blank=True)

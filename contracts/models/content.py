@@ -120,7 +120,11 @@ def _ways_to_facts(model: type[ContentRow]) -> tuple[tuple[str, str, str], ...]:
 
 
 def reference(to: str, **options: Any) -> Any:
-    """Return a reference to another row of the same contract (its composite constraint is in a migration)."""
+    """Return a reference to another row of the same contract (its composite constraint is in a migration).
+
+    Tables that every step writes take `db_index=False`: whoever looks there looks within one contract, by an index
+    that begins with it, and one index less is to be written each time.
+    """
     options.setdefault("null", True)
     options.setdefault("blank", True)
     options.setdefault("on_delete", models.PROTECT)

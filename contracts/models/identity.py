@@ -10,7 +10,7 @@ from django.db.models.functions import Now, TruncDate
 
 from contracts.models.content import ContentRow, choices, one_of, plain
 from contracts.models.teams import ContractGroupPermission, ContractUserPermission, Team
-from contracts.models.workers import TokenScope, WorkerToken
+from contracts.models.workers import Bearing, TokenScope
 from contracts.rules.states import ContractState
 from contracts.rules.vocabulary import LINE_MAX, TASK_ID_MAX, Acceptance, Plane, Right, Section
 
@@ -49,9 +49,22 @@ class ContractQuerySet(models.QuerySet["Contract"]):
         """Return the contracts `user` may see."""
         return self.granted(user, Right.VIEW)
 
-    def reached_by(self, token: WorkerToken) -> "ContractQuerySet":
-        """Return the contracts that the bearer of `token` may see."""
-        return self.filter(pk__in=TokenScope.objects.filter(token=token).values("contract_id"))
+    def reached_by(self, bearer: Bearing) -> "ContractQuerySet":
+        """Return the contracts that the bearer of a token may see."""
+        return self.filter(pk__in=TokenScope.objects.filter(token=bearer.pk).values("contract_id"))
+
+
+class StoredColumn(models.GeneratedField):
+    """A generated column. Whether PostgreSQL can do so is not asked of a server that may not be there."""
+
+    def check(self, **options: Any) -> list[Any]:
+        """Return what is wrong with the declaration, found without a database."""
+        return super().check(**options | {"databases": []})
+
+    def deconstruct(self) -> Any:
+        """Return the field for a migration, as the plain one that it is there."""
+        name, _, arguments, options = super().deconstruct()
+        return name, "django.db.models.GeneratedField", arguments, options
 
 
 class Contract(models.Model):
@@ -82,7 +95,7 @@ class Contract(models.Model):
     revision = models.PositiveBigIntegerField(default=1)  # rises with every change of content
     revised_at = models.DateTimeField(db_default=Now())
     # The day of the last revision, in UTC, and only the day, has an index: a step is committed without touching any.
-    revised_on = models.GeneratedField(
+    revised_on = StoredColumn(
         expression=TruncDate("revised_at", tzinfo=ZoneInfo("UTC")),
         output_field=models.DateField(),
         db_persist=True,

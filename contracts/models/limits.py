@@ -85,7 +85,7 @@ class UsageEntry(ContentRow):
     entry_id = models.CharField(max_length=40)
     measure = models.CharField(max_length=40, choices=choices(Measure))
     amount = models.DecimalField(max_digits=20, decimal_places=6)
-    attempt = reference("contracts.Attempt")
+    attempt = reference("contracts.Attempt", db_index=False)
     step = models.CharField(max_length=LINE_MAX, blank=True)
     used_at = models.DateTimeField()
     evidence = models.CharField(max_length=LOCATION_MAX, blank=True)

@@ -34,7 +34,7 @@ class WorkObject(OrderedRow):
     artefact = reference("contracts.Artefact")
     step = models.CharField(max_length=LINE_MAX, blank=True)
     state = models.CharField(max_length=20, choices=choices(ObjectState), default=ObjectState.PENDING.value)
-    attempt = reference("contracts.Attempt")  # the attempt that works on it
+    attempt = reference("contracts.Attempt", db_index=False)  # the attempt that works on it
     evidence = models.CharField(max_length=LOCATION_MAX, blank=True)
     note = models.TextField(blank=True)
     settled_by = models.CharField(max_length=LINE_MAX, blank=True)  # who confirmed or skipped it

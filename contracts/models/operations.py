@@ -90,8 +90,8 @@ class Operation(ContentRow):
     ORDER = ("intended_at", "id")
 
     key = models.CharField(max_length=64)
-    work_object = reference("contracts.WorkObject")
-    tool = reference("contracts.ToolContract", null=False, blank=False)
+    work_object = reference("contracts.WorkObject", db_index=False)
+    tool = reference("contracts.ToolContract", null=False, blank=False, db_index=False)
     step = models.CharField(max_length=LINE_MAX)
     round = models.PositiveIntegerField(default=1)
     parameters = models.JSONField(default=dict, blank=True)

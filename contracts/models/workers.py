@@ -1,5 +1,6 @@
 """What workers are known by, and what they were answered."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
@@ -7,27 +8,48 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from contracts.models.prepared import run
 from contracts.models.teams import Team
 from contracts.rules.vocabulary import LINE_MAX
+
+_BEARER = b"""
+SELECT t.id::text, t.worker, CASE WHEN t.revoked_at IS NOT NULL THEN 'token_revoked'
+        WHEN t.expires_at <= clock_timestamp() THEN 'token_expired' ELSE '' END,
+    CASE WHEN t.last_used_at IS NULL OR t.last_used_at < clock_timestamp() - interval '1 minute' THEN 'unnoted' END,
+    (SELECT s.contract_id::text FROM contracts_tokenscope s JOIN contracts_contract c ON c.id = s.contract_id
+        WHERE s.token_id = t.id AND c.task_id = $2::text)
+FROM contracts_workertoken t WHERE t.digest = $1::text
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bearing:
+    """Who bears a token: its key, the worker, and the key of the contract `sought` if the token reaches it.
+
+    `closed`: the code of why it opens nothing, by the database's clock. `unnoted`: its use is to be noted, as it
+    was not within the last minute.
+    """
+
+    pk: int
+    worker: str
+    closed: str
+    unnoted: bool
+    sought: str
+    reached: int | None
+
+
+def find_bearing(digest: str, task_id: str = "") -> Bearing | None:
+    """Return who bears the token of this digest and what it reaches of `task_id` (one prepared query)."""
+    row = run(_BEARER, [digest, task_id])
+    if row is None:
+        return None
+    pk, worker, closed, unnoted, reached = row
+    contract = None if reached is None else int(reached)
+    return Bearing(int(pk or 0), worker or "", closed or "", unnoted is not None, task_id, contract)
 
 
 class WorkerTokenQuerySet(models.QuerySet["WorkerToken"]):
     """Reads of tokens."""
-
-    def bearing(self, digest: str, task_id: str = "") -> "WorkerToken | None":
-        """Return the token of this digest, with `expired` by the database's clock (one query).
-
-        `reached`: the contract of `task_id` (which it keeps as `sought`), by its key, if the token reaches it.
-        """
-        expired = models.Case(
-            models.When(expires_at__lte=Now(), then=True), default=False, output_field=models.BooleanField()
-        )
-        scopes = TokenScope.objects.filter(token=models.OuterRef("pk"), contract__task_id=task_id)
-        reached = models.Subquery(scopes.values("contract_id")[:1])
-        # At most one has this digest: nothing is to be put in order.
-        found = self.filter(digest=digest)
-        found = found.annotate(expired=expired, reached=reached, sought=models.Value(task_id))
-        return next(iter(found), None)
 
     def live(self, now: datetime) -> "WorkerTokenQuerySet":
         """Return the tokens that open something at `now`."""

@@ -172,7 +172,10 @@ SENTENCES: Mapping[str, str] = {
     ),
     "no_checkpoint_yet": N_("There is no checkpoint to go back to."),
     "nothing_capped": N_("Nothing is capped here."),
+    "drills_forbidden": N_("Drills kill processes on this machine, and its settings do not allow them here."),
     # Names of database constraints.
+    "one_open_run_per_contract": N_("Another run of this contract has not ended yet."),
+    "one_result_per_window": N_("This window of the run has its result already."),
     "attempt_number_once": N_("There is an attempt with this number already."),
     "attempt_id_once": N_("There is an attempt with this id already."),
     "generation_once": N_("This generation was granted already."),

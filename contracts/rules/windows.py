@@ -20,6 +20,7 @@ class WindowVerdict(Labelled):
     """How a really executed drill ended."""
 
     HELD = "held", N_("Held")
+    UNKNOWN_HELD = "unknown_held", N_("Unknown, held")
     FAILED = "failed", N_("Failed")
     NOT_EXPRESSIBLE = "not_expressible", N_("Cannot be expressed")
 

@@ -13,6 +13,7 @@ from contracts.gates.beats import database_now
 from contracts.models import (
     Attempt,
     Contract,
+    DrillRun,
     Event,
     Operation,
     PlaneRow,
@@ -23,6 +24,7 @@ from contracts.rules.states import ContractState, ObjectState, OperationState
 from contracts.rules.vocabulary import PLANE_QUESTIONS, Plane, Right
 from contracts.rules.windows import Window, WindowVerdict
 from contracts.views.decision import decide_for
+from contracts.views.drilled import runs_behind
 from contracts.views.gauges import gauges
 from contracts.views.history import told
 from contracts.views.holding import holding_context
@@ -34,6 +36,7 @@ RECENT_EVENTS, RECENT_ATTEMPTS = 10, 5
 # The colour and shape of a drill's result; the word stands beside it.
 DRILLED = {
     WindowVerdict.HELD: "confirmed",
+    WindowVerdict.UNKNOWN_HELD: "unknown",
     WindowVerdict.FAILED: "rejected",
     WindowVerdict.NOT_EXPRESSIBLE: "skipped",
 }
@@ -48,6 +51,7 @@ class GridLine:
     word: str
     run_at: datetime | None
     run_by: str
+    run: DrillRun | None
 
 
 @require_safe
@@ -103,10 +107,12 @@ def _by_state(rows: Any) -> Counter[str]:
 
 
 def _grid(contract: Contract) -> list[GridLine]:
-    return [_grid_line(row) for row in WindowRow.objects.of(contract.pk)]
+    rows = list(WindowRow.objects.of(contract.pk))
+    runs = runs_behind(rows)
+    return [_grid_line(row, runs.get(row.pk)) for row in rows]
 
 
-def _grid_line(row: WindowRow) -> GridLine:
+def _grid_line(row: WindowRow, run: DrillRun | None) -> GridLine:
     known = row.window in set(Window)
     title = gettext(Window(row.window).label) if known else row.title or row.window
     verdict = WindowVerdict(row.verdict) if row.verdict else None
@@ -116,4 +122,5 @@ def _grid_line(row: WindowRow) -> GridLine:
         gettext(verdict.label) if verdict else "",
         row.run_at,
         row.run_by,
+        run,
     )

@@ -15,9 +15,10 @@ from contracts.models import ROWS
 from contracts.rules.parts import PARTS, Part
 from contracts.rules.verdict import Verdict
 from contracts.rules.vocabulary import Right
+from contracts.views.drilled import runs_behind
 from contracts.views.loading import Asked, Loaded, load_contract
 from contracts.views.sections import make_block, page_of, row_form, section_context
-from contracts.views.tables import is_open, shown_row, table_query
+from contracts.views.tables import ShownRow, is_open, shown_row, table_query
 
 FORM_METHODS = ["GET", "HEAD", "POST"]
 
@@ -49,7 +50,7 @@ def show(request: Asked, task_id: str, part: str, row_id: int) -> HttpResponse:
     row = find_row(loaded, declared, row_id)
     if not request.htmx:
         return redirect(_place(loaded, declared, row))
-    shown = shown_row(declared, row, loaded.contract.state, may_fill=loaded.may(Right.FILL))
+    shown = _shown(loaded, declared, row)
     context = {"contract": loaded.contract, "row": shown, "cancelled": True}
     return render(request, "contracts/section.html#row", context)
 
@@ -191,12 +192,17 @@ def _in_table_or_alone(
     return render(request, "contracts/row.html", context | {"shown": name}, status=status)
 
 
+def _shown(loaded: Loaded, part: Part, row: Any) -> ShownRow:
+    run = runs_behind([row]).get(row.pk)
+    return shown_row(part, row, loaded.contract.state, may_fill=loaded.may(Right.FILL), run=run)
+
+
 def _changed(request: Asked, loaded: Loaded, part: Part, row_id: int) -> HttpResponse:
     row = find_row(loaded, part, row_id)
     if not request.htmx:
         return redirect(_place(loaded, part, row))
     loaded.contract.refresh_from_db()
-    shown = shown_row(part, row, loaded.contract.state, may_fill=loaded.may(Right.FILL))
+    shown = _shown(loaded, part, row)
     context = section_context(loaded, part.section) | {"row": shown, "oob": True, "spoken": "saved"}
     return render(request, "contracts/saved.html", context)
 

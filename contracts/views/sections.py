@@ -24,6 +24,7 @@ from contracts.rules.states import ContractState, ObjectState
 from contracts.rules.verdict import Verdict
 from contracts.rules.vocabulary import PLANE_QUESTIONS, Measure, Plane, Right, Section
 from contracts.views.asking import ask_refusal
+from contracts.views.drilled import DrillOffer, drill_offer, runs_behind
 from contracts.views.holding import holding_context
 from contracts.views.life import ENDED
 from contracts.views.loading import Asked, Loaded, contract_context, load_contract, missing_in
@@ -63,6 +64,7 @@ class Block:
     states: list[ObjectState] = field(default_factory=list)
     stored: str = ""
     ask_refusal: Verdict | None = None  # why no decision can be asked for now; for the approvals alone
+    drill: DrillOffer | None = None  # for the failure windows alone
 
     @property
     def wrong(self) -> list[RowForm]:
@@ -174,9 +176,12 @@ def _table(request: Asked, loaded: Loaded, part: Part, around: Any) -> Block:
     block.page = page.get_page(number)
     if part.name == "approval" and loaded.may(Right.FILL):
         block.ask_refusal = ask_refusal(contract, current_policy(contract), database_now())
+    if part.name == "window":
+        block.drill = drill_offer(contract, database_now())
     block.headings = headings(part)
+    runs = runs_behind(block.page.object_list)
     block.rows = [
-        shown_row(part, row, contract.state, may_fill=loaded.may(Right.FILL))
+        shown_row(part, row, contract.state, may_fill=loaded.may(Right.FILL), run=runs.get(row.pk))
         for row in block.page.object_list
     ]
     return block

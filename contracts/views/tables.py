@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 
 from contracts.gates.objects import OPEN_FOR_OBJECTS
 from contracts.gates.requesting import ASKABLE
-from contracts.models import ContentRow, Operation, WindowRow
+from contracts.models import ContentRow, DrillRun, Operation, WindowRow
 from contracts.rules.approving import member_words
 from contracts.rules.fields import Field, Kind
 from contracts.rules.parts import Part
@@ -78,6 +78,7 @@ class ShownRow:
     drilled: bool = True
     ask_key: str = ""  # of a pending operation for which a decision may be asked
     key: str = ""  # of an operation, which has a page of its own
+    run: DrillRun | None = None  # that filled the result half of a grid's row
 
     @property
     def result_count(self) -> int:
@@ -90,7 +91,9 @@ def headings(part: Part) -> list[str]:
     return [gettext(part.field(name).label) for name in COLUMNS[part.name]]
 
 
-def shown_row(part: Part, row: ContentRow, state: str, *, may_fill: bool) -> ShownRow:
+def shown_row(
+    part: Part, row: ContentRow, state: str, *, may_fill: bool, run: DrillRun | None = None
+) -> ShownRow:
     """Return one row with its cells; what may be done with it follows from the contract's state."""
     facts = row.facts()
     columns = COLUMNS[part.name]
@@ -113,6 +116,7 @@ def shown_row(part: Part, row: ContentRow, state: str, *, may_fill: bool) -> Sho
         selectable=may_fill and may_select(part, state),
         drilled=part.name != "window" or bool(facts["verdict"]),
         key=row.key if isinstance(row, Operation) else "",
+        run=run,
         ask_key=row.key if may_fill and isinstance(row, Operation) and _askable(row, state) else "",
     )
 

@@ -133,13 +133,13 @@ def test_revoking_is_at_once_and_once():
 
 def test_the_last_use_is_kept_to_the_minute():
     row = issued(builders.a_paused()).row
-    note_use(row)
+    note_use(row.pk)
     row.refresh_from_db()
     first = row.last_used_at
-    note_use(row)
+    note_use(row.pk)
     row.refresh_from_db()
     assert row.last_used_at == first
     WorkerToken.objects.filter(pk=row.pk).update(last_used_at=first - timedelta(minutes=2))
-    note_use(row)
+    note_use(row.pk)
     row.refresh_from_db()
     assert row.last_used_at >= first

@@ -28,7 +28,7 @@ def stop_what_a_failure_leaves(environment):
 
 
 def spawned(up):
-    """Return the processes that `up` has spawned, oldest first: the watch, then the workers."""
+    """Return the processes that `up` has spawned, oldest first: the watch, the worker of drills, the web workers."""
     children = psutil.Process(up.process.pid).children(recursive=True)
     found = [one for one in children if "spawn_main" in " ".join(one.cmdline())]
     return sorted(found, key=lambda one: one.create_time())
@@ -41,18 +41,21 @@ def until(holds, patience=60):
         time.sleep(0.1)
 
 
-def test_up_watches_starts_the_watch_again_and_ends_it(environment):
+def test_up_watches_starts_whoever_works_beside_it_again_and_ends_both(environment):
     port = free_port()
     with mail_server() as server:
         settings = {"WORKBENCH_SMTP": server.url, "WORKBENCH_MAIL_FROM": "w@example.org"}
         with running(environment | settings, port) as up:
             made = command(environment, "shell", "-c", A_NOTICE)
             assert made.returncode == 0, made.stderr
-            watch = spawned(up)[0]
-            watch.kill()
+            killed = spawned(up)[:2]
+            for one in killed:
+                one.kill()
             until(lambda: server.delivered)
-            assert watch.pid not in {one.pid for one in spawned(up)}
-            assert any("is started again" in line for line in up.lines)
+            until(lambda: sum("is started again" in line for line in up.lines) == 2)
+            assert not {one.pid for one in killed} & {one.pid for one in spawned(up)}
+            for name in ("the watch", "the worker of drills"):
+                assert any(f"{name} ended with -9" in line for line in up.lines)
             everybody = spawned(up)
             assert up.stop() == 0
         assert not psutil.wait_procs(everybody, timeout=10)[1]

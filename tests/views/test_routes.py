@@ -68,6 +68,12 @@ MATRIX = {
         row(LOGIN, 403, 403, SAID, 403, 403, 403, SAID),
     ),
     "contracts:notices": (all_of(ON), all_of(SAID)),
+    "contracts:drills": (all_of(ON), NEVER),
+    "contracts:drills_of": (READ, NEVER),
+    "contracts:drill": (OPERATE, OPERATE),
+    # There is no such run here; tests of their own ask for one.
+    "contracts:drill_run": (all_of(404), NEVER),
+    "contracts:drill_stop": (all_of(404), all_of(404)),
     "contracts:tokens": (OPERATE_OR_SHARE, OPERATE_OR_SHARE),
     "contracts:schema": (all_of(ON, ON), all_of(405, 405)),
     "contracts:overview": (READ, NEVER),
@@ -139,6 +145,8 @@ def arguments(name, contract, work_object, item=None):
             "contracts:round": (task_id, "0" * 64),
             "contracts:operation": (task_id, "0" * 64),
             "contracts:tokens": (contract.team.slug,),
+            "contracts:drill_run": ("D-0000000000",),
+            "contracts:drill_stop": ("D-0000000000",),
             "contracts:paste": (task_id, "object"),
             "contracts:row_add": (task_id, "object"),
             "contracts:row": (task_id, "object", work_object.pk),
@@ -154,6 +162,8 @@ OF_A_CONTRACT = {
 }
 OF_A_CONTRACT |= {
     "contracts:holder",
+    "contracts:drill",
+    "contracts:drills_of",
     "contracts:sharing",
     "contracts:objects_act",
     "contracts:policy",

@@ -1,17 +1,24 @@
 """A small content system as a process of its own: it publishes pages and keeps its own record of them.
 
-It writes a page for every request it accepts, so that whatever is sent twice is there twice. Once, if asked, it
-accepts a page and loses the receipt: the connection closes without an answer. It refuses the generations before
-the newest it was told; one such system serves one task.
-Run: python -m contracts.client.examples.content_system FOLDER [lose-a-receipt]
+As it comes, it writes a page for every request, so that whatever is sent twice is there twice. Words on its command
+line change that, several at once:
+
+    deduplicates[:SECONDS]     the same key gets the first page's reference, for so long
+    checks-generation          refuses the generations before the newest that it was told or has seen
+    lose-a-receipt[:NAME]      accepts a page and closes the connection without an answer, once
+    never-answer:NAME          accepts a page and never answers
+    answer-late:NAME:SECONDS   accepts a page and answers so much later
+    refuse:NAME                refuses a page
+    port:NUMBER                listens there instead of at a free port
+
+One such system serves one task. Run: python -m contracts.client.examples.content_system FOLDER [WORD …]
 """
 
 import json
 import os
-import sqlite3
 import sys
 import threading
-from contextlib import closing
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -19,20 +26,19 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
+from contracts.client.examples.content_record import FORMER, REFUSED, Asked, Record, Switches
 from contracts.client.exceptions import TargetRefused
 from contracts.client.shapes import Call, Seen, Sent
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS page (number INTEGER PRIMARY KEY, key TEXT, name TEXT, content TEXT);
-CREATE TABLE IF NOT EXISTS fence (generation INTEGER);
-CREATE TABLE IF NOT EXISTS loss (number INTEGER)
-"""
+NEVER = 10**6  # seconds
+WHY_NOT = {FORMER: "a former generation", REFUSED: "this page is not wanted"}
 
 
 class Pages:
     """The content system as a worker reaches it: `publish` sends, `find` asks its record, `announce` tells it."""
 
     def __init__(self, url: str) -> None:
+        self.address = url
         self._client = httpx.Client(base_url=url, timeout=5)
 
     def close(self) -> None:
@@ -57,55 +63,14 @@ class Pages:
         found: list[str] = self._client.get("/pages").raise_for_status().json()["references"]
         return found
 
+    def record(self) -> dict[str, list[dict[str, Any]]]:
+        """Return `pages` and `requests`, each as the content system itself has them."""
+        told: dict[str, list[dict[str, Any]]] = self._client.get("/record").raise_for_status().json()
+        return told
+
     def announce(self, generation: int) -> None:
         """Tell which generation owns the task now."""
         self._client.put("/generation", json={"generation": generation}).raise_for_status()
-
-
-class Record:
-    """What the content system knows, in a file of its own."""
-
-    def __init__(self, folder: Path, *, lose: bool = False) -> None:
-        self._file = folder / "pages.sqlite"
-        self._lose = lose
-        self._lock = threading.Lock()
-        with closing(sqlite3.connect(self._file)) as record:
-            record.executescript(SCHEMA)
-
-    def publish(self, key: str, generation: int, content: Any) -> str | None:
-        """Make a page and return its reference; None if the generation is a former one."""
-        with self._lock, closing(sqlite3.connect(self._file)) as record, record:
-            if generation < _fence(record):
-                return None
-            record.execute("INSERT INTO fence VALUES (?)", (generation,))
-            row = (key, str(content.get("page", "")), json.dumps(content, ensure_ascii=False))
-            made = record.execute("INSERT INTO page (key, name, content) VALUES (?, ?, ?)", row)
-            return f"page-{made.lastrowid}"
-
-    def announce(self, generation: int) -> None:
-        """Keep out every generation before this one."""
-        with self._lock, closing(sqlite3.connect(self._file)) as record, record:
-            record.execute("INSERT INTO fence VALUES (?)", (generation,))
-
-    def find(self, key: str | None) -> list[str]:
-        """Return the references of the pages made under a key, or of all."""
-        with self._lock, closing(sqlite3.connect(self._file)) as record:
-            rows = record.execute(
-                "SELECT number FROM page WHERE ? IS NULL OR key = ? ORDER BY number", (key, key)
-            )
-            return [f"page-{number}" for (number,) in rows]
-
-    def loses_now(self) -> bool:
-        """Tell whether this receipt is the one to be lost."""
-        with self._lock, closing(sqlite3.connect(self._file)) as record, record:
-            if not self._lose or record.execute("SELECT 1 FROM loss").fetchone():
-                return False
-            record.execute("INSERT INTO loss VALUES (1)")
-            return True
-
-
-def _fence(record: sqlite3.Connection) -> int:
-    return int(record.execute("SELECT coalesce(max(generation), 0) FROM fence").fetchone()[0])
 
 
 class Desk(BaseHTTPRequestHandler):
@@ -116,18 +81,27 @@ class Desk(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Publish a page."""
-        asked = self._body()
-        reference = self.record.publish(asked["key"], asked["generation"], asked["content"])
-        if reference is not None and self.record.loses_now():
+        asked = self._asked()
+        outcome, reference, number = self.record.publish(asked)
+        if outcome in WHY_NOT:
+            self._answer(409, {"refused": WHY_NOT[outcome]})
+            return
+        if self.record.loses(asked.name):
             self.close_connection = True  # the page is there; nobody is told
             return
-        told = {"reference": reference} if reference else {"refused": "a former generation"}
-        self._answer(201 if reference else 409, told)
+        self._linger(asked.name)
+        self.record.answered(number)
+        self._answer(201, {"reference": reference})
 
     def do_GET(self) -> None:
         """Tell which pages there are."""
-        key = parse_qs(urlsplit(self.path).query).get("key", [None])[0]
-        self._answer(200, {"references": self.record.find(key)})
+        place = urlsplit(self.path)
+        if place.path == "/record":
+            self._answer(200, self.record.whole())
+            return
+        asked = parse_qs(place.query)
+        key, name = (asked.get(part, [None])[0] for part in ("key", "name"))
+        self._answer(200, {"references": self.record.find(key, name)})
 
     def do_PUT(self) -> None:
         """Learn the newest generation."""
@@ -136,6 +110,21 @@ class Desk(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Say nothing."""
+
+    def _asked(self) -> Asked:
+        """Read what is to be written: from a worker, or from the workbench, which sends key and owner in headers."""
+        body = self._body()
+        if key := self.headers.get("Idempotency-Key"):
+            return Asked(key, int(self.headers.get("Workbench-Generation", "0")), body)
+        return Asked(body["key"], body["generation"], body["content"])
+
+    def _linger(self, name: str) -> None:
+        switches = self.record.switches
+        late, seconds = switches.late
+        if name and name == switches.never:
+            time.sleep(NEVER)
+        if name and name == late:
+            time.sleep(seconds)
 
     def _body(self) -> Any:
         return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -149,10 +138,20 @@ class Desk(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
 
+class Server(ThreadingHTTPServer):
+    """Serves, and says nothing of workers that were killed in the middle of a request."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Pass over a broken connection: the record says what happened."""
+
+
 def main(folder: str, *words: str) -> None:
-    """Serve on a free port, say which, and end with the process that started it."""
-    Desk.record = Record(Path(folder), lose="lose-a-receipt" in words)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Desk)
+    """Serve, say where, and end with the process that started it."""
+    switches = Switches.read(words)
+    Desk.record = Record(Path(folder), switches)
+    server = Server(("127.0.0.1", switches.port), Desk)
     sys.stdout.write(f"http://127.0.0.1:{server.server_port}\n")
     sys.stdout.flush()
     threading.Thread(target=_end_with_parent, daemon=True).start()

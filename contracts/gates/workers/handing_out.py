@@ -10,8 +10,8 @@ from contracts.gates.beats import Turn, begin, conclude, may_be_tried_again, tak
 from contracts.gates.rechecking import point_to_current
 from contracts.gates.rows import check_reason
 from contracts.gates.workers.fencing import live_owner
-from contracts.gates.workers.prepared import run
 from contracts.models import Attempt, Operation, WorkObject
+from contracts.models.prepared import run
 from contracts.rules.fingerprint import event_json
 from contracts.rules.granting import AT_WORK, HELD
 from contracts.rules.refusals import refusal

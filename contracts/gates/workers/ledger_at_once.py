@@ -15,7 +15,6 @@ from django.db.models import DateTimeField
 from contracts.gates import answers
 from contracts.gates.beats import SUBJECT_MAX, begin, conclude, may_be_tried_again
 from contracts.gates.workers.ledger_statement import DISPATCH, INTEND, REPORT
-from contracts.gates.workers.prepared import run
 from contracts.gates.workers.statement_parts import (
     AFTER,
     AT,
@@ -27,6 +26,7 @@ from contracts.gates.workers.statement_parts import (
     told_of_owner,
 )
 from contracts.models import Operation
+from contracts.models.prepared import run
 from contracts.rules import ledger, rows
 from contracts.rules.fingerprint import canonical, event_json, fingerprint
 from contracts.rules.parts.records import OPERATION

@@ -13,11 +13,11 @@ from contracts.gates import answers
 from contracts.gates.beats import Turn, begin, conclude, may_be_tried_again, take_turn
 from contracts.gates.binding import stale_items
 from contracts.gates.workers.fencing import live_owner
-from contracts.gates.workers.prepared import Row, run
 from contracts.gates.workers.statement_parts import Values
 from contracts.gates.workers.step_ground import ground_of, store_artefacts
 from contracts.gates.workers.step_statement import compose
 from contracts.gates.workers.step_telling import ACT, tell
+from contracts.models.prepared import Row, run
 from contracts.rules.granting import HELD
 from contracts.rules.refusals import SENTENCES, refusal
 from contracts.rules.stepping import Committed, Ground, Step, exceeded, may_commit, not_held

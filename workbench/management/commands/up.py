@@ -12,7 +12,7 @@ from workbench.folder import ensure_folder, only_one
 from workbench.readiness import refuse_newer_database, refuse_taken_port, refuse_unusable_database
 from workbench.serving import serve
 from workbench.static import collect_if_changed
-from workbench.watching import watching
+from workbench.watching import DRILLS, WATCH, running_beside
 
 
 def port_number(text: str) -> int:
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             self.prepare(empty=empty)
             # For the links in mails; the watch reads it as its own setting.
             os.environ.setdefault("WORKBENCH_ADDRESS", address)
-            with watching():
+            with running_beside(WATCH, *([DRILLS] if settings.WORKBENCH_DRILLS else [])):
                 serve(address, port)
 
     def prepare(self, *, empty: bool) -> None:

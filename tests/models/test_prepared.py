@@ -1,8 +1,8 @@
 import pytest
 from django.db import DataError, OperationalError, ProgrammingError, connection, transaction
 
-from contracts.gates.workers import prepared
-from contracts.gates.workers.prepared import run
+from contracts.models import prepared
+from contracts.models.prepared import run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = b"SELECT $1::text, $2::integer + 1, NULL WHERE $2::integer > 0"

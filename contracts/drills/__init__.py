@@ -1,0 +1,1 @@
+"""BREAKS: starts, kills and pauses real worker processes, counts what is in the target, and fills the grid."""
