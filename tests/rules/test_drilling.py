@@ -66,6 +66,7 @@ def test_different_outcomes_are_told_differently():
         tell(Window.RECEIPT_LOST, found)[0]
         for found in (
             CLEAN,
+            replace(CLEAN, attempted=CLEAN.expected + 1),
             replace(CLEAN, recovered=1),
             ONE_HELD,
             replace(CLEAN, unexpected=1),
