@@ -36,6 +36,7 @@ class Line:
     `timeout`: seconds for one answer. `patience`: seconds in which a call is repeated before it counts as
     unreachable. A call that changes something carries an idempotency key, made once per call: a repetition is
     answered with what was stored for the first one, so that nothing is done twice however often it is sent.
+    `language`: in which the workbench says its sentences.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Line:
         *,
         timeout: float = 10.0,
         patience: float = 60.0,
+        language: str = "",
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         if urlsplit(url).scheme not in ("http", "https"):
@@ -53,7 +55,11 @@ class Line:
         self._timeout = timeout
         self._client = httpx.Client(
             base_url=f"{url.rstrip('/')}/api/v1/",
-            headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+            headers={
+                "Authorization": f"Bearer {token}",
+                "Accept": "application/json",
+                **({"Accept-Language": language} if language else {}),
+            },
             timeout=timeout,
             transport=transport,
         )

@@ -23,7 +23,8 @@ class Workbench:
     """One workbench, reached with one worker's token.
 
     `timeout`: seconds for one answer. `patience`: seconds in which a call is repeated, under the key of the first
-    try, before Unreachable is raised. `transport`: of httpx, for tests.
+    try, before Unreachable is raised. `language`: of the sentences in refusals and decisions, such as `zh-hans`;
+    codes are the same in all. `transport`: of httpx, for tests.
     """
 
     def __init__(
@@ -33,10 +34,13 @@ class Workbench:
         *,
         timeout: float = 10.0,
         patience: float = 60.0,
+        language: str = "",
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._url = url
-        self._line = Line(url, token, timeout=timeout, patience=patience, transport=transport)
+        self._line = Line(
+            url, token, timeout=timeout, patience=patience, language=language, transport=transport
+        )
 
     def __repr__(self) -> str:
         """Return a text without the token."""

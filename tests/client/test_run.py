@@ -95,6 +95,15 @@ def test_objects_are_handed_out_until_none_is_left_and_the_task_is_finished(work
     assert (refused.value.code, refused.value.decision.verdict) == ("resume_refuse", "refuse")
 
 
+@pytest.mark.parametrize(("language", "chinese"), [("", False), ("en", False), ("zh-hans", True)])
+def test_its_sentences_come_in_the_language_that_was_asked_for(url, contract, language, chinese):
+    with Workbench(url, a_token(contract), language=language) as workbench:
+        with pytest.raises(Refused) as refused:
+            workbench.contract("nothing-here")
+    assert refused.value.code == "no_such_contract"
+    assert any("\u4e00" <= character <= "\u9fff" for character in refused.value.sentence) is chinese
+
+
 def test_what_was_handed_out_and_not_come_to_is_given_back(workbench, contract):
     with workbench.resume(contract.task_id) as run:
         jobs = run.objects(batch=2)

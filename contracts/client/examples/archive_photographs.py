@@ -5,13 +5,13 @@ import sys
 
 from contracts.client import Job, Run, Workbench, WorkStopped
 from contracts.client.examples.fake_model import FakeModel
-from contracts.client.examples.narration import N_, say, say_begun
+from contracts.client.examples.narration import N_, say, say_begun, spoken
 
 AGAIN_LATER = 75
 
 
 def main() -> int:
-    workbench = Workbench(os.environ["WORKBENCH_URL"], os.environ["WORKBENCH_TOKEN"])
+    workbench = Workbench(os.environ["WORKBENCH_URL"], os.environ["WORKBENCH_TOKEN"], language=spoken())
     model = FakeModel(os.environ["MODEL_RECORD"])
     try:
         with workbench.resume(os.environ["TASK"], wait=60) as run:

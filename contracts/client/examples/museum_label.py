@@ -6,11 +6,11 @@ import sys
 from contracts.client import Call, Job, Run, Seen, Tool, Workbench, WorkStopped
 from contracts.client.examples.content_system import Pages
 from contracts.client.examples.fake_model import FakeModel
-from contracts.client.examples.narration import N_, say, say_begun
+from contracts.client.examples.narration import N_, say, say_begun, spoken
 
 
 def main() -> int:
-    workbench = Workbench(os.environ["WORKBENCH_URL"], os.environ["WORKBENCH_TOKEN"])
+    workbench = Workbench(os.environ["WORKBENCH_URL"], os.environ["WORKBENCH_TOKEN"], language=spoken())
     model = FakeModel(os.environ["MODEL_RECORD"])
     pages = Pages(os.environ["CONTENT_SYSTEM"])
     publish = Tool("cms.publish_label", pages.publish, lambda call: ask(pages, call), pages.announce)

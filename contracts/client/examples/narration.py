@@ -9,7 +9,7 @@ from typing import Any
 from contracts.client import Run
 from contracts.rules.words import N_
 
-__all__ = ["N_", "say", "say_begun"]
+__all__ = ["N_", "say", "say_begun", "spoken"]
 LOCALES = Path(__file__).resolve().parents[2] / "locale"
 
 
@@ -26,6 +26,11 @@ def say_begun(run: Run) -> None:
         generation=run.generation,
         verdict=run.decision.verdict,
     )
+
+
+def spoken() -> str:
+    """Return the language of this worker, as the workbench is asked for it."""
+    return os.environ.get("WORKER_LANGUAGE", "").replace("_", "-").lower()
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.utils.translation import gettext, override, to_locale
+from django.utils.translation import get_language, gettext, override, to_locale
 
 from contracts.client import Refused, Unreachable, Workbench
 from contracts.client.examples.content_system import Pages
@@ -50,7 +50,11 @@ class Command(BaseCommand):
         contract = find_or_create(task)
         processes = Processes(settings.WORKBENCH_DATA / "examples" / contract.task_id, self.say)
         with ExitStack() as stack:
-            workbench = stack.enter_context(Workbench(url, token := fresh_token(contract, task), patience=10))
+            workbench = stack.enter_context(
+                Workbench(
+                    url, token := fresh_token(contract, task), patience=10, language=get_language() or ""
+                )
+            )
             told = Story(self.say, contract, workbench, processes, url.rstrip("/"))
             told.environment = {"WORKBENCH_URL": url, "WORKBENCH_TOKEN": token, "TASK": contract.task_id}
             told.environment["WORKER_LANGUAGE"] = locale
