@@ -97,9 +97,8 @@ def test_objects_are_handed_out_until_none_is_left_and_the_task_is_finished(work
 
 @pytest.mark.parametrize(("language", "chinese"), [("", False), ("en", False), ("zh-hans", True)])
 def test_its_sentences_come_in_the_language_that_was_asked_for(url, contract, language, chinese):
-    with Workbench(url, a_token(contract), language=language) as workbench:
-        with pytest.raises(Refused) as refused:
-            workbench.contract("nothing-here")
+    with Workbench(url, a_token(contract), language=language) as workbench, pytest.raises(Refused) as refused:
+        workbench.contract("nothing-here")
     assert refused.value.code == "no_such_contract"
     assert any("\u4e00" <= character <= "\u9fff" for character in refused.value.sentence) is chinese
 
