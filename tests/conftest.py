@@ -19,6 +19,8 @@ _LONG = tuple(
     f"tests/{place}"
     for place in (
         "storms/",
+        "drills/",
+        "browser/test_drills",
         "browser/test_accessibility",
         "browser/test_newcomer",
         "browser/test_workers_pages",

@@ -9,10 +9,11 @@ from contracts.models import Approval, WorkObject
 from contracts.rules.vocabulary import Section
 from tests import builders, people
 from tests.browser.walking import Walker, address
+from tests.drilled import a_run
 
 # What an address of a contract holds beside its task id.
 WITH = {"section": "objects", "part": "object", "act": "leave-draft"}
-PUBLIC = {"list", "new", "schema", "approvals", "notices"}
+PUBLIC = {"list", "new", "schema", "approvals", "notices", "drills"}
 
 CHANGING = "main form[method=post], main [hx-post], main a[href$='/edit/'], main a[href$='/add/']"
 
@@ -29,6 +30,7 @@ def addresses(contract):
     row, item = WorkObject.objects.get(contract=contract), Approval.objects.get(contract=contract)
     values = {**WITH, "row_id": row.pk, "task_id": contract.task_id}
     values |= {"item_id": item.item_id, "operation_key": item.operation_key, "slug": contract.team.slug}
+    values["run_id"] = a_run(contract).run_id
     for pattern in urls.urlpatterns:
         # What is for workers is closed by tokens, and tested beside it.
         if isinstance(pattern, URLPattern) and pattern.name not in PUBLIC:

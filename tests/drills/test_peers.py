@@ -3,7 +3,6 @@
 Skipped where a peer's parts are missing; `uv run --group peers pytest tests/drills` has them all.
 """
 
-import subprocess
 import sys
 
 import pytest
@@ -12,6 +11,7 @@ from contracts.drills.adapters import find_adapter
 from contracts.drills.servers import npm_program, program_version
 from contracts.rules.drilling import Target
 from contracts.rules.windows import Window, WindowVerdict
+from tests.drills.cells import declared_without, needs
 
 pytestmark = pytest.mark.django_db
 FRAMEWORKS = {"dbos": "dbos", "temporal": "temporalio", "restate": "restate"}
@@ -19,10 +19,7 @@ OBJECTS = 8
 
 
 def peer(name):
-    adapter = find_adapter(name)
-    missing = ", ".join(adapter.missing())
-    reason = f"{missing} is not here: {adapter.install}"
-    return pytest.param(adapter, id=name, marks=pytest.mark.skipif(bool(missing), reason=reason))
+    return pytest.param(find_adapter(name), id=name, marks=needs(name))
 
 
 every_peer = pytest.mark.parametrize("adapter", [peer(name) for name in FRAMEWORKS])
@@ -30,13 +27,7 @@ every_peer = pytest.mark.parametrize("adapter", [peer(name) for name in FRAMEWOR
 
 @pytest.mark.parametrize(("name", "framework"), FRAMEWORKS.items())
 def test_it_is_declared_without_the_framework_and_without_django(name, framework):
-    program = (
-        f"import sys; sys.modules.update(django=None, {framework}=None)\n"
-        f"from contracts.drills.adapters.{name} import ADAPTERS\n"
-        "print(*(adapter.name for adapter in ADAPTERS))"
-    )
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert said.stdout.split() == [name]
+    assert declared_without(name, framework) == [name]
 
 
 @every_peer
