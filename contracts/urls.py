@@ -12,24 +12,33 @@ from contracts.views.comparing import compare_drills
 from contracts.views.drills import ask_for_drill, drill_run, drills_of, stop_drill
 from contracts.views.events import event_list
 from contracts.views.exporting import download_json, download_txt, preview, schema
+from contracts.views.glossary import glossary
 from contracts.views.holding import holder
+from contracts.views.keyboard import keyboard
 from contracts.views.life import act
 from contracts.views.listing import contract_list
+from contracts.views.mail_preferences import mail_preferences
 from contracts.views.making import new_contract
-from contracts.views.notices import notice_list
+from contracts.views.notices import news, notice_list
 from contracts.views.objects import act_on_objects
 from contracts.views.operating import operate
 from contracts.views.operations import operation
 from contracts.views.overview import overview
 from contracts.views.pasting import paste
 from contracts.views.policy import policy
+from contracts.views.presence import here
+from contracts.views.pushing import news_line
 from contracts.views.queue import approvals
 from contracts.views.rounds import open_next
 from contracts.views.rows import add, edit, move, remove, show
 from contracts.views.sections import mark, section
 from contracts.views.sharing import sharing
+from contracts.views.states import states
+from contracts.views.style import style
+from contracts.views.timeline import timeline
 from contracts.views.tokens import tokens
 from contracts.views.withdrawing import withdraw
+from contracts.views.worksheet import worksheet
 
 
 class TaskIdConverter:
@@ -86,8 +95,16 @@ CONTRACT = "contracts/<task:task_id>/"
 urlpatterns = [
     path("", contract_list, name="list"),
     path("contracts/new/", new_contract, name="new"),
+    path("worksheet/", worksheet, name="worksheet"),
     path("approvals/", approvals, name="approvals"),
     path("notices/", notice_list, name="notices"),
+    path("notices/mail/", mail_preferences, name="mail_preferences"),
+    path("notices/news/", news, name="news"),
+    path("notices/line/", news_line, name="news_line"),
+    path("glossary/", glossary, name="glossary"),
+    path("keys/", keyboard, name="keyboard"),
+    path("style/", style, name="style"),
+    path("states/", states, name="states"),
     path("drills/", compare_drills, name="drills"),
     path("drills/<run:run_id>/", drill_run, name="drill_run"),
     path("drills/<run:run_id>/stop/", stop_drill, name="drill_stop"),
@@ -96,6 +113,7 @@ urlpatterns = [
     path("api/v1/", include((addresses(), "api"))),
     path(CONTRACT, overview, name="overview"),
     path(CONTRACT + "events/", event_list, name="events"),
+    path(CONTRACT + "timeline/", timeline, name="timeline"),
     path(CONTRACT + "export/", preview, name="export"),
     path(CONTRACT + "export.txt", download_txt, name="export_txt"),
     path(CONTRACT + "export.json", download_json, name="export_json"),
@@ -107,6 +125,7 @@ urlpatterns = [
     path(CONTRACT + "drills/new/", ask_for_drill, name="drill"),
     path(CONTRACT + "policy/", policy, name="policy"),
     path(CONTRACT + "<section:section>/mark/", mark, name="mark"),
+    path(CONTRACT + "<section:section>/here/", here, name="here"),
     path(CONTRACT + "approvals/ask/", ask, name="ask"),
     path(CONTRACT + "approvals/<item:item_id>/", approval, name="approval"),
     path(CONTRACT + "approvals/<item:item_id>/looking/", looking, name="looking"),

@@ -9,10 +9,14 @@ function notice(name) {
   place.scrollIntoView({ block: "nearest" });
 }
 
+// What the page asks by itself, beside the work, may fail: nothing the person did is lost, and nothing is replaced.
+const isAside = ({ requestConfig }) => Boolean(requestConfig?.elt?.hasAttribute("data-while-seen"));
+
 document.body.addEventListener("htmx:beforeSwap", (event) => {
   const { detail } = event;
   const text = detail.xhr.responseText;
-  if (isLogin(text)) {
+  if (isAside(detail) && (isPage(text) || detail.xhr.status >= 400)) detail.shouldSwap = false;
+  else if (isLogin(text)) {
     // Swapping the login page in would throw away what was typed.
     detail.shouldSwap = false;
     notice("notice-login");
@@ -28,7 +32,7 @@ document.body.addEventListener("htmx:beforeSwap", (event) => {
   } else if (!detail.shouldSwap && detail.xhr.status >= 400) notice("notice-failed");
 });
 
-for (const name of ["htmx:sendError", "htmx:timeout"]) document.body.addEventListener(name, () => notice("notice-unreachable"));
+for (const name of ["htmx:sendError", "htmx:timeout"]) document.body.addEventListener(name, ({ detail }) => isAside(detail) || notice("notice-unreachable"));
 
 // Logging in changes the CSRF token; coming back, take the new one over into the open page.
 document.addEventListener("visibilitychange", async () => {

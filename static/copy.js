@@ -5,7 +5,15 @@ const say = (text) => document.dispatchEvent(new CustomEvent("say", { detail: te
 
 /** The exact text a button stands for: fetched bytes, its own text, or the text of another element. */
 async function textFor(button) {
-  const { copyUrl, copyText, copyFrom } = button.dataset;
+  const { copyUrl, copyText, copyFrom, copyForm } = button.dataset;
+  if (copyForm) {
+    const form = document.querySelector(copyForm);
+    const body = new URLSearchParams(new FormData(form));
+    body.set("step", "txt");
+    const answer = await fetch(form.action, { method: "POST", body });
+    if (!answer.ok) throw new Error(answer.status);
+    return answer.text();
+  }
   if (copyUrl) {
     const answer = await fetch(copyUrl, { credentials: "same-origin", redirect: "error" });
     if (!answer.ok) throw new Error(answer.status);
@@ -20,7 +28,10 @@ function select(button) {
   const source = button.dataset.copyFrom ? document.querySelector(button.dataset.copyFrom) : button.previousElementSibling;
   if (!source) return false;
   // A shortened fingerprint is shown whole, so that selecting it selects all of it.
-  if (button.dataset.copyText && source.textContent !== button.dataset.copyText) source.textContent = button.dataset.copyText;
+  if (button.dataset.copyText && source.textContent !== button.dataset.copyText) {
+    source.textContent = button.dataset.copyText;
+    source.parentElement.classList.remove("fingerprint"); // which holds a short one together
+  }
   if (source.select) {
     source.focus();
     source.select();
@@ -46,6 +57,7 @@ async function copy(button) {
   } catch {
     say(words.copyFailed);
     tell(button, words.copyFailed);
+    button.dispatchEvent(new CustomEvent("copy-failed", { bubbles: true }));
     return;
   }
   try {
@@ -61,12 +73,14 @@ async function copy(button) {
   showCopied(button);
 }
 
+// On a line of its own, behind all that stands around the button: nothing is pushed aside or squeezed.
 function tell(button, message) {
-  button.nextElementSibling?.matches(".copy-told") && button.nextElementSibling.remove();
+  const place = (button.closest(".copyable") ?? button).parentElement;
+  place.querySelector(":scope > .copy-told")?.remove();
   const told = document.createElement("span");
-  told.className = "copy-told quiet";
+  told.className = "copy-told";
   told.textContent = message;
-  button.after(told);
+  place.append(told);
   setTimeout(() => told.remove(), 15000);
 }
 

@@ -1,7 +1,7 @@
 // Single keys. The list on the page is the table: each entry says its keys and what they lead to.
 
 const list = document.getElementById("keys");
-const toggle = document.getElementById("keys-on");
+const toggles = document.querySelectorAll("[data-keys-on]");
 const STORE = "keys-off";
 let pressed = "";
 let timer = 0;
@@ -14,17 +14,27 @@ function isOff() {
   }
 }
 
-toggle.checked = !isOff();
-let on = toggle.checked;
-toggle.addEventListener("change", () => {
-  on = toggle.checked;
-  try {
-    if (on) localStorage.removeItem(STORE);
-    else localStorage.setItem(STORE, "1");
-  } catch {
-    // The choice holds for this page only.
-  }
-});
+let on = !isOff();
+
+function switchTo(wanted) {
+  on = wanted;
+  for (const toggle of toggles) toggle.checked = on;
+}
+
+switchTo(on);
+for (const toggle of toggles)
+  toggle.addEventListener("change", () => {
+    switchTo(toggle.checked);
+    try {
+      if (on) localStorage.removeItem(STORE);
+      else localStorage.setItem(STORE, "1");
+    } catch {
+      // The choice holds for this page only.
+    }
+  });
+
+// Another tab of this browser switched them.
+addEventListener("storage", ({ key }) => key === STORE && switchTo(!isOff()));
 
 function typing(element) {
   return element.closest("input, textarea, select, [contenteditable], dialog[open]");
@@ -52,7 +62,10 @@ document.addEventListener("keydown", (event) => {
   if (hit && act(hit.dataset)) event.preventDefault();
 });
 
+// The link leads to a page with the same list; only a plain click opens the list here instead.
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("button[data-show]");
-  if (button) document.getElementById(button.dataset.show).showModal();
+  const link = event.target.closest("a[data-show]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  document.getElementById(link.dataset.show).showModal();
 });

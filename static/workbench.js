@@ -45,15 +45,17 @@ function focusOn(element) {
 
 // Where to go when the part that held the focus is removed: its neighbour, else what surrounded it.
 let left = null;
-// What is typed into `data-keep` while the page asks for news is newer than what the answer brings back.
+// What is typed into `data-keep` while the page asks for news is newer than what the answer brings back; what was
+// opened stays open.
 let kept = [];
 
 document.body.addEventListener("htmx:beforeSwap", (event) => {
   const { target } = event.detail;
   kept = [...target.querySelectorAll("[data-keep]")].map(({ id, value, selectionStart, selectionEnd }) => ({ id, value, selectionStart, selectionEnd }));
+  kept.push(...[...target.querySelectorAll("details[id][open]")].map(({ id }) => ({ id, open: true })));
   const inside = target.contains(document.activeElement);
   const around = [target.nextElementSibling, target.previousElementSibling, target.parentElement];
-  left = inside ? { id: target.id, around } : null;
+  if (inside) left = { id: target.id, around }; // else another part came before the focus was moved
 });
 
 function lost() {
@@ -108,3 +110,19 @@ function closeMenus(target) {
 
 // A server-made error page asks for the focus by `autofocus`; browsers refuse that when the address has a fragment.
 document.querySelector(".error-summary")?.focus();
+
+// What asks the server again and again rests while nobody looks at the page.
+document.body.addEventListener("htmx:beforeRequest", (event) => {
+  if (document.hidden && event.detail.elt.hasAttribute("data-while-seen")) event.preventDefault();
+});
+
+// A link to what is missing leads into the field that is empty.
+function enter() {
+  const place = document.getElementById(location.hash.slice(1));
+  if (!place?.matches("[id^=row-], [id^=part-]") || document.querySelector(".error-summary")) return;
+  const fields = place.querySelectorAll("form.form :is(input:not([type=hidden], [type=checkbox]), textarea, select)");
+  const empty = [...fields].find(({ value, disabled }) => !value && !disabled);
+  empty?.focus();
+}
+addEventListener("hashchange", enter);
+addEventListener("load", () => setTimeout(enter, 60)); // browsers go to the place first, and take the focus there

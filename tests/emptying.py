@@ -43,6 +43,7 @@ def empty_quickly() -> None:
     kept = _Kept()
 
     def empty(case: _Emptied) -> None:
+        _empty_queue()
         plain = case.available_apps is None and not case.serialized_rollback
         if plain and kept.digests is not None and _empty_written(kept.digests):
             return
@@ -50,6 +51,12 @@ def empty_quickly() -> None:
         kept.digests = _filled_tables() if plain and _may_pass_triggers() else None
 
     TransactionTestCase._fixture_teardown = empty
+
+
+def _empty_queue() -> None:
+    """Forget the jobs: the tables of the queue are no managed models, so that Django leaves what is in them."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM procrastinate_jobs; DELETE FROM procrastinate_workers")
 
 
 def _empty_written(kept: dict[str, str]) -> bool:

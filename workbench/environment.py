@@ -77,6 +77,14 @@ def read_whole(environ: Environ, name: str, default: int, *, minimum: int, maxim
     return int(value)
 
 
+def read_choice(environ: Environ, name: str, choices: tuple[str, ...]) -> str:
+    """Return one of `choices`, written in small letters; the first is the default."""
+    value = read_text(environ, name, choices[0])
+    if value not in choices:
+        raise EnvironmentRefused(f"{name} must be one of {', '.join(choices)}.")
+    return value
+
+
 def read_list(environ: Environ, name: str, default: tuple[str, ...] = ()) -> list[str]:
     """Return the comma-separated items, stripped; an empty or repeated item is refused."""
     value = read_text(environ, name)

@@ -121,6 +121,15 @@ class EmbeddedPostgres:
         except (OSError, ValueError, psutil.Error):
             return None
 
+    def _is_still_worked_in(self) -> bool:
+        """Tell whether any process of PostgreSQL works in this folder: each ends by itself after its server's end."""
+        here = self.database_folder.resolve()
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError):
+                if process.name().startswith("postgres") and Path(process.cwd()) == here:
+                    return True
+        return False
+
     def _leave(self) -> None:
         if self._in_use is None:
             return
@@ -171,6 +180,11 @@ class EmbeddedPostgres:
             # It runs already, or still: it may be recovering, or on its way down after its last user was killed.
             if self._answers():
                 return
+            if time.monotonic() > deadline:
+                raise self._start_failure()
+            time.sleep(0.05)
+        while self._is_still_worked_in():
+            # Left behind by a server that was killed; a second server beside them would ruin the database.
             if time.monotonic() > deadline:
                 raise self._start_failure()
             time.sleep(0.05)
@@ -277,15 +291,17 @@ class EmbeddedPostgres:
 
 
 @contextlib.contextmanager
-def throw_away() -> Iterator[str]:
+def throw_away(*, durable: bool = False) -> Iterator[str]:
     """Run a server in a temporary folder that lasts as long as this context, and yield its address.
+
+    `durable`: it syncs to disk, for whoever stops it on purpose and starts it again.
 
     A second process holds it and waits for the end of a pipe. The kernel closes the pipe however this process ends,
     so that not even kill -9 of a test run leaves a server or a folder behind.
     """
     folder = Path(tempfile.mkdtemp(prefix="workbench-"))
     root = Path(__file__).resolve().parent.parent
-    command = [sys.executable, "-m", "workbench.postgres", str(folder)]
+    command = [sys.executable, "-m", "workbench.postgres", str(folder), *(["durable"] if durable else [])]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True, cwd=root
     ) as keeper:
@@ -301,8 +317,8 @@ def throw_away() -> Iterator[str]:
             keeper.wait()
 
 
-def _keep_until_pipe_ends(folder: Path) -> None:
-    server = EmbeddedPostgres(folder, durable=False)
+def _keep_until_pipe_ends(folder: Path, *, durable: bool) -> None:
+    server = EmbeddedPostgres(folder, durable=durable)
     try:
         print(server.attach(), flush=True)
         sys.stdin.read()
@@ -373,6 +389,6 @@ def _let_through(programs: Path, folder: Path) -> None:
 
 if __name__ == "__main__":
     try:
-        _keep_until_pipe_ends(Path(sys.argv[1]))
+        _keep_until_pipe_ends(Path(sys.argv[1]), durable="durable" in sys.argv[2:])
     except StartRefused as refusal:
         sys.exit(str(refusal))

@@ -13,6 +13,7 @@ from django.utils.csp import CSP
 from workbench.environment import (
     EnvironmentRefused,
     read_address,
+    read_choice,
     read_database,
     read_flag,
     read_hosts,
@@ -27,20 +28,28 @@ from workbench.folder import data_folder, stored_secret_key
 from workbench.pooling import check_if_it_spoke
 from workbench.postgres import embedded_url
 from workbench.proxying import proxy_variables, read_proxy
+from workbench.stopping import is_stopping
 
 VARIABLES = (
     "WORKBENCH_ADDRESS",
     "WORKBENCH_BROWSER",  # read by the browser tests only
     "WORKBENCH_DATA",
     "WORKBENCH_DEBUG",
+    "WORKBENCH_DRAIN_SECONDS",
     "WORKBENCH_DRILLS",
     "WORKBENCH_HOSTS",
     "WORKBENCH_HTTPS",
+    "WORKBENCH_LOG",
     "WORKBENCH_MAIL_FROM",
+    "WORKBENCH_METRICS_TOKEN",
     "WORKBENCH_OLD_SECRET_KEY",
+    "WORKBENCH_OTEL",
     "WORKBENCH_POOL",
+    "WORKBENCH_POOLER",
     "WORKBENCH_SECRET_KEY",
     "WORKBENCH_SMTP",
+    "WORKBENCH_STATEMENT_SECONDS",
+    "WORKBENCH_STREAMS",
     "WORKBENCH_THREADS",
     "WORKBENCH_TIME_ZONE",
     "WORKBENCH_WORKERS",
@@ -53,7 +62,17 @@ DEBUG = read_flag(os.environ, "WORKBENCH_DEBUG")
 HTTPS = read_flag(os.environ, "WORKBENCH_HTTPS")
 WORKERS = read_whole(os.environ, "WORKBENCH_WORKERS", 2, minimum=1, maximum=64)
 THREADS = read_whole(os.environ, "WORKBENCH_THREADS", 8, minimum=1, maximum=256)
+# Pages that are looked at at the same moment and are told of news at once, each on a thread of its own that the server
+# must have beside the others; `up` has them. Other pages ask every ten seconds.
+STREAMS = read_whole(os.environ, "WORKBENCH_STREAMS", 0, minimum=0, maximum=1024)
+STOPPING = is_stopping
 POOL = read_whole(os.environ, "WORKBENCH_POOL", THREADS, minimum=0, maximum=256)
+DRAIN_SECONDS = read_whole(os.environ, "WORKBENCH_DRAIN_SECONDS", 0, minimum=0, maximum=300)
+
+# Watching it: who asks for figures needs the token; without one there are none.
+METRICS_TOKEN = read_secret(os.environ, "WORKBENCH_METRICS_TOKEN")
+OTEL = read_flag(os.environ, "WORKBENCH_OTEL")
+LOG = read_choice(os.environ, "WORKBENCH_LOG", ("plain", "json"))
 
 # A key of this process only is enough for commands; wsgi.py refuses to serve with it.
 _KEPT_KEY = read_secret(os.environ, "WORKBENCH_SECRET_KEY") or stored_secret_key(WORKBENCH_DATA)
@@ -84,6 +103,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "workbench.observing.requests.Observed",  # first, so that whatever the others answer is seen
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
@@ -118,6 +138,7 @@ TEMPLATES = [
                 "django.template.context_processors.csp",
                 "django.template.context_processors.tz",
                 "contracts.views.standing.standing",
+                "contracts.views.secret_patterns.secret_patterns",
             ],
         },
     },
@@ -130,6 +151,8 @@ DATABASES = {"default": read_database(os.environ, "DATABASE_URL", embedded_url(W
 # and commit by themselves.
 DATABASES["default"]["ATOMIC_REQUESTS"] = False
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+# A pooler that gives every transaction another session keeps neither cursors nor prepared statements in between.
+DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = read_flag(os.environ, "WORKBENCH_POOLER")
 DATABASES["default"]["OPTIONS"].setdefault("application_name", "workbench")
 if POOL:
     DATABASES["default"]["OPTIONS"]["pool"] = {
@@ -190,6 +213,7 @@ ACCOUNT_RATE_LIMITS = {
     "login_failed": "20/5m/ip,5/5m/key",  # also of passwords and codes asked for once more
     "reauthenticate": "10/m/user",
     "change_password": "5/m/user",
+    "worksheet": "120/m/ip",  # texts made of worksheets, for whoever asks
 }
 MFA_ADAPTER = "workbench.second_factor.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
@@ -204,6 +228,18 @@ MFA_RECOVERY_CODES_SHOW_ONCE = True
 # Where the workbench itself writes, for tools that leave it to the single write proxy
 
 WORKBENCH_PROXY = read_proxy(os.environ)
+
+# How long one statement of a request may run. Whoever would change the owner waits until a write through the proxy
+# has ended, so a shorter limit would end what is in order.
+
+_PROXY_SECONDS = int(WORKBENCH_PROXY.seconds)
+STATEMENT_SECONDS = read_whole(
+    os.environ, "WORKBENCH_STATEMENT_SECONDS", max(60, _PROXY_SECONDS + 30), minimum=0, maximum=3600
+)
+if 0 < STATEMENT_SECONDS <= _PROXY_SECONDS:
+    raise EnvironmentRefused(
+        "WORKBENCH_STATEMENT_SECONDS must be 0 or more than WORKBENCH_PROXY_SECONDS, which is a wait that is in order."
+    )
 
 # What people start from a page is carried out by `manage.py run_drills`; its tasks are in one place
 
@@ -253,11 +289,11 @@ SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_NAME = "workbench_csrf"
 CSRF_COOKIE_HTTPONLY = True  # htmx takes the token from the page, not from the cookie
 CSRF_COOKIE_SECURE = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^(livez|healthz|readyz|metrics)$"]  # asked on this machine, past the proxy
 if HTTPS:
     # A proxy ends TLS in front of us and sets this header; README says that it must also remove a client's own.
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
     SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60
 # Subdomains and the preload list are for whoever owns the whole domain to decide, not for one host of it.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
@@ -277,7 +313,7 @@ STATIC_ROOT = WORKBENCH_DATA / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},  # nothing is ever stored as a file
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "workbench.static.StaticFiles"},
 }
 
 # Mail and logs
@@ -287,7 +323,7 @@ DEFAULT_FROM_EMAIL = read_mail_address(os.environ, "WORKBENCH_MAIL_FROM", "workb
 if os.environ.get("WORKBENCH_SMTP", "").strip() and not os.environ.get("WORKBENCH_MAIL_FROM", "").strip():
     raise EnvironmentRefused("WORKBENCH_MAIL_FROM must be set where WORKBENCH_SMTP is.")
 WORKBENCH_ADDRESS = read_address(os.environ, "WORKBENCH_ADDRESS", "http://localhost:8000")
-LOGGING = {
+LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
@@ -296,11 +332,17 @@ LOGGING = {
             "format": "{asctime} {levelname} {name}: {message}",
             "style": "{",
         },
+        "json": {"()": "workbench.logs.JsonLines", "json_ensure_ascii": False},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},
+        # In JSON each request has its line anyway; plain lines are for somebody at a terminal, who wants none.
+        "django.request": {"level": "ERROR" if LOG == "json" else "INFO"},
+        "workbench.observing.requests": {"level": "INFO" if LOG == "json" else "WARNING"},
+        # The server's own, which it would print as it likes.
+        "_granian": {"handlers": [], "level": "ERROR", "propagate": True},
         "httpx": {"level": "WARNING"},
         "procrastinate": {"level": "WARNING"},
     },

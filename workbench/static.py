@@ -6,6 +6,13 @@ from pathlib import Path
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+
+class StaticFiles(CompressedManifestStaticFilesStorage):
+    """Hashed and compressed files; a script that imports another names its hashed file too."""
+
+    support_js_module_import_aggregation = True
 
 
 def collect_if_changed() -> bool:

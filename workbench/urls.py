@@ -1,4 +1,4 @@
-"""Addresses of the running application: logging in and the second factor, the health check, the language switch."""
+"""Addresses of the running application: logging in and the second factor, what machines ask, the language switch."""
 
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import PasswordChangeDoneView, PasswordChangeView
@@ -7,8 +7,10 @@ from django.urls import include, path
 from contracts.views.language import set_language
 from workbench import second_factor_pages as factor
 from workbench.entrance import LogIn, LogOut, PasswordAgain, few_tries, proven
-from workbench.health import healthz
+from workbench.health import healthz, livez, readyz
+from workbench.observing.metrics import metrics
 
+handler500 = "workbench.failing.failed"
 # The names are those that allauth itself refers to. What it has beyond these pages stays closed.
 second_factor = [
     path("", factor.Index.as_view(), name="mfa_index"),
@@ -25,7 +27,10 @@ second_factor = [
 ]
 
 urlpatterns = [
+    path("livez", livez, name="livez"),
     path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     # Marked: whoever logs in must be able to read the login page.
     path("i18n/setlang/", login_not_required(set_language), name="set_language"),
     path("login/", LogIn.as_view(), name="account_login"),

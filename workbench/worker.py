@@ -4,9 +4,12 @@ import multiprocessing
 import os
 import threading
 
-from workbench.wsgi import application
+from django.conf import settings
 
-__all__ = ["application"]
+from workbench.lanes import Lanes
+from workbench.wsgi import application as answering
+
+application = Lanes(answering, settings.THREADS)
 
 
 def _leave_with_parent() -> None:

@@ -11,6 +11,7 @@ from ninja.openapi.schema import OpenAPISchema
 from contracts.api.asking import refuse_unread
 from contracts.api.closing import Bearer, closed, nowhere
 from contracts.api.ledger import operations
+from contracts.api.outages import outage_of, unavailable
 from contracts.api.problems import (
     JSON_TYPE,
     PROBLEM_TYPE,
@@ -88,8 +89,10 @@ def _not_read(request: HttpRequest, error: Any) -> HttpResponse:
 
 
 def _broken(request: HttpRequest, error: Any) -> HttpResponse:
-    log.error("%s %s failed", request.method, request.path, exc_info=error)
-    return broken()
+    match = request.resolver_match
+    log.error("%s %s failed", request.method, match.route if match else "", exc_info=error)
+    code = outage_of(error)
+    return unavailable(code) if code else broken()
 
 
 api.add_exception_handler(Turned, _turned)

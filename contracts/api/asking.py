@@ -16,6 +16,7 @@ from contracts.models.workers import Bearing
 from contracts.rules.verdict import Verdict
 from contracts.rules.vocabulary import LINE_MAX, Actor, ActorKind
 
+REPLAYED = {"Idempotency-Replayed": "true"}
 Told = Callable[[Verdict], tuple[int, Mapping[str, Any]]]
 
 
@@ -80,8 +81,10 @@ def change(
         stored = answered.stored
         if stored.request_sha256 != asked.request_sha256:
             raise Turned("key_reused") from None
+        if stored.retired:
+            raise Turned("answer_retired", headers=REPLAYED) from None
         answer = Answer(stored.status, stored.content_type, bytes(stored.body))
-        return respond(answer, {"Idempotency-Replayed": "true"})
+        return respond(answer, REPLAYED)
 
 
 def request_key(request: HttpRequest) -> str:

@@ -12,13 +12,18 @@ from django.utils.translation import gettext
 from contracts.api.statuses import status_of
 from contracts.forms.words import said
 from contracts.gates.answers import Answer
+from contracts.gates.witnesses import answered
 from contracts.rules.refusals import refusal
 from contracts.rules.remedies import what_to_do
 from contracts.rules.verdict import Problem, Verdict
+from contracts.rules.words import N_
 
 JSON_TYPE = "application/json"
 PROBLEM_TYPE = "application/problem+json"
 API = "/api/v1/"
+# What is no refusal: the program or the database failed, and nobody was asked.
+FAULT = N_("Something went wrong here; whether it was done is not known.")
+AGAIN = N_("Send the same request again with the same key.")
 
 
 class Turned(Exception):
@@ -69,6 +74,7 @@ def respond(answer: Answer, headers: Mapping[str, str] | None = None) -> HttpRes
 def turned_away(turned: Turned) -> HttpResponse:
     """Return the response to a request that no gate was asked about."""
     headers = dict(turned.headers)
+    answered("ask", turned.verdict)
     if status_of(turned.verdict.code) == HTTPStatus.UNAUTHORIZED:
         known = turned.verdict.code != "token_missing"
         headers["WWW-Authenticate"] = 'Bearer realm="workbench"' + (
@@ -83,9 +89,9 @@ def broken() -> HttpResponse:
         "type": f"{settings.WORKBENCH_ADDRESS}{API}problems#server_error",
         "title": HTTPStatus.INTERNAL_SERVER_ERROR.phrase,
         "status": 500,
-        "detail": gettext("Something went wrong here; whether it was done is not known."),
+        "detail": gettext(FAULT),
         "code": "server_error",
-        "what_to_do": gettext("Send the same request again with the same key."),
+        "what_to_do": gettext(AGAIN),
         "problems": [],
     }
     return respond(Answer(500, PROBLEM_TYPE, as_json(document)))

@@ -126,7 +126,8 @@ def _decided(contract_id: int, item_id: str, wait: int) -> Approval:
         connection.close()
         time.sleep(max(0.0, min(LOOK_EVERY, until - time.monotonic())))
         found = _item(contract_id, item_id)
-        if found.state != ApprovalState.PENDING or time.monotonic() >= until:
+        over = time.monotonic() >= until or settings.STOPPING()
+        if over or found.state != ApprovalState.PENDING:
             return found
 
 

@@ -14,7 +14,8 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from contracts.api.closing import read_bearer
-from contracts.api.problems import Turned, turned_away
+from contracts.api.outages import SENTENCES as OUTAGES
+from contracts.api.problems import AGAIN, FAULT, Turned, turned_away
 from contracts.api.statuses import status_of
 from contracts.rules.refusals import SENTENCES
 from contracts.rules.remedies import what_to_do
@@ -178,7 +179,10 @@ def _kind(schema: Mapping[str, Any]) -> str:
 
 
 def _codes() -> list[CodeLine]:
-    return [
+    refusals = [
         CodeLine(code, status_of(code), PLACE.sub(r"{\1}", gettext(sentence)), gettext(what_to_do(code)))
-        for code, sentence in sorted(SENTENCES.items())
+        for code, sentence in SENTENCES.items()
     ]
+    faults = [CodeLine("server_error", 500, gettext(FAULT), gettext(AGAIN))]
+    faults += [CodeLine(code, 503, gettext(sentence), gettext(AGAIN)) for code, sentence in OUTAGES.items()]
+    return sorted(refusals + faults, key=lambda line: line.code)

@@ -272,4 +272,4 @@ class ReturnedShape(TypedDict):
 
 
 READING = dict.fromkeys((401, 404, 422), Refused)
-CHANGING = dict.fromkeys((400, 401, 403, 404, 409, 413, 415, 422), Refused)
+CHANGING = dict.fromkeys((400, 401, 403, 404, 409, 410, 413, 415, 422), Refused)

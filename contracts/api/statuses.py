@@ -32,6 +32,7 @@ STATUSES: Mapping[str, int] = {
     "no_such_token": 404,
     "row_gone": 404,
     "method_not_allowed": 405,
+    "answer_retired": 410,
     "too_large": 413,
     "not_json": 415,
     # What was sent can be read and makes no sense here.

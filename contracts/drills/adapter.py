@@ -1,5 +1,6 @@
 """What the runner must know of a worker to drill it: how it is started, what surrounds it, what it cannot do."""
 
+import importlib.metadata
 import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -127,6 +128,14 @@ def module_command(module: str, *words: str) -> tuple[str, ...]:
     return (sys.executable, "-m", f"contracts.drills.adapters.{module}", *words)
 
 
+def _is_installed(distribution: str) -> bool:
+    try:
+        importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
 PROXY_IS_OURS = N_("The single write proxy is part of the workbench; only its own workers write by it.")
 
 
@@ -135,9 +144,9 @@ class Adapter:
     """One worker that can be drilled. Durations in seconds."""
 
     name: str  # on the command line and in results
-    title: str  # as people read it; a proper name, not translated
+    title: str  # as people read it, a message id; most are proper names
     command: tuple[str, ...]  # of the worker's process
-    needs: tuple[str, ...] = ()  # modules that must be importable
+    needs: tuple[str, ...] = ()  # distributions that must be installed
     lacks: Callable[[], tuple[str, ...]] = nothing_lacks  # further things that are missing, such as programs
     install: str = ""  # the command that brings what is missing
     packages: tuple[str, ...] = ()  # distributions whose versions belong to a result
@@ -152,11 +161,8 @@ class Adapter:
     keeper: Callable[[Setting], AbstractContextManager[Keeper]] = keep_files  # once for each repetition
 
     def missing(self) -> tuple[str, ...]:
-        """Return the modules and programs that are not here."""
-        import importlib.util
-
-        modules = tuple(name for name in self.needs if importlib.util.find_spec(name) is None)
-        return modules + self.lacks()
+        """Return the distributions and programs that are not here."""
+        return tuple(name for name in self.needs if not _is_installed(name)) + self.lacks()
 
     def why_not(self, window: Window, target: Target) -> str:
         """Return the sentence that says why this cell cannot be expressed; empty if it can."""

@@ -22,8 +22,17 @@ import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "DRILL_MARK"
+OUR_OWN = ("WORKBENCH_", "DATABASE_URL", "PG")
 LOOK_EVERY = 0.1  # seconds between two looks whether to stop
 GRACE = 5.0  # seconds that a service has to end by itself
+
+
+def harmless(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what a program that is drilled may know: nothing of how the workbench itself is run.
+
+    Its settings hold the key of sessions, the login of the database and that of the mail server.
+    """
+    return {name: value for name, value in environment.items() if not name.startswith(OUR_OWN)}
 
 
 class DrillStopped(Exception):
@@ -194,7 +203,7 @@ class Started:
         process = subprocess.Popen(
             list(words),
             cwd=ROOT,
-            env={**os.environ, **environment, MARK: f"{self.mark}.{part}."},
+            env={**harmless(os.environ), **environment, MARK: f"{self.mark}.{part}."},
             stdin=subprocess.PIPE,
             stdout=out or subprocess.PIPE,
             stderr=subprocess.STDOUT,

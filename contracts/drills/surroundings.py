@@ -71,6 +71,7 @@ def served_workbench(
         "WORKBENCH_DATA": str(settings.WORKBENCH_DATA),
         "WORKBENCH_SECRET_KEY": settings.SECRET_KEY,
         "WORKBENCH_POOL": "8",
+        "WORKBENCH_METRICS_TOKEN": "",  # what a drill provokes is no figure of the workbench that ran it
         **environment,
     }
     with (folder / "workbench.log").open("a", encoding="utf-8") as log:
@@ -93,6 +94,11 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+END_CONNECTIONS = """
+SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s AND usename = current_user
+"""
+
+
 @contextmanager
 def own_database(started: Started) -> Iterator[str]:
     """Make a database in the workbench's own server, and drop it at the end; gives its address."""
@@ -110,11 +116,15 @@ def own_database(started: Started) -> Iterator[str]:
 
 
 def drop_databases(names: list[str]) -> None:
-    """Drop databases that drills have made, whoever is connected to them."""
+    """Drop databases that drills have made, whoever of the same role is connected to them.
+
+    Not by FORCE: for an ordinary role that fails while autovacuum is at work there, which a plain DROP sends away.
+    """
     with psycopg.connect(database_url(), autocommit=True) as line:
         for name in names:
             if name.startswith(DATABASE):  # never another
-                line.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+                line.execute(END_CONNECTIONS, [name])
+                line.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
 
 
 def postgres_version() -> str:

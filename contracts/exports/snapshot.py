@@ -1,11 +1,14 @@
 """One consistent snapshot of a contract, read in constant memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
-from contracts.models import ROWS, Contract, SectionMark
+from django.db.models import Count
+
+from contracts.models import ROWS, Contract, SectionMark, UsageEntry, WorkObject
 from contracts.models.content import plain
 from contracts.models.standing import one_moment
 from contracts.rules.fields import Kind
@@ -40,6 +43,16 @@ class Snapshot:
         """Return the one row of a part that has exactly one."""
         names = [field.name for field in PARTS[part].fields]
         return dict(zip(names, next(iter(self.stream(part))), strict=True))
+
+    def object_counts(self) -> Mapping[str, int]:
+        """Return object state → number of objects in it; states without any are left out."""
+        rows = WorkObject.objects.filter(contract_id=self.contract.pk).values_list("state")
+        return dict(rows.annotate(Count("pk")))
+
+    def usage_totals(self) -> Mapping[str, Decimal]:
+        """Return measure → what was used over all attempts."""
+        totals: Mapping[str, Decimal] = UsageEntry.objects.filter(contract_id=self.contract.pk).totals()
+        return totals
 
 
 @contextmanager

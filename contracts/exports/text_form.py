@@ -4,15 +4,16 @@ Nothing in it depends on when or by whom it is told: the same revision gives the
 instance, is not said, because it depends on the clock; the deadline is.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count
 from django.utils.translation import gettext, override
 
 from contracts.exports.json_form import json_sha256
 from contracts.exports.snapshot import Snapshot
 from contracts.exports.text_layout import (
+    BLANK,
     INDENT,
     Cell,
     Layout,
@@ -24,8 +25,8 @@ from contracts.exports.text_layout import (
     start_of,
 )
 from contracts.exports.text_lines import columns, labelled
+from contracts.exports.unstored import Unstored
 from contracts.exports.writing import in_pieces
-from contracts.models import UsageEntry, WorkObject
 from contracts.models.content import plain
 from contracts.rules.document import LIFE
 from contracts.rules.parts import PARTS, Part, parts_of
@@ -45,16 +46,23 @@ def stream_text(snapshot: Snapshot, language: str, *, json_digest: str = "") -> 
     """
     digest = json_digest or json_sha256(snapshot)
     with override(language):
-        form = TextForm(snapshot, digest)
+        form = TextForm(snapshot, _head(snapshot, digest))
+    return in_pieces(form.lines())
+
+
+def stream_unstored(sheet: Unstored, language: str) -> Iterator[bytes]:
+    """Yield the same form of a contract that no database holds: no revision, no checksum, lines to fill instead."""
+    with override(language):
+        form = TextForm(sheet, _blank_head(sheet))
     return in_pieces(form.lines())
 
 
 class TextForm:
     """The words of one export in the language that was active when it was made."""
 
-    def __init__(self, snapshot: Snapshot, json_digest: str) -> None:
+    def __init__(self, snapshot: Snapshot | Unstored, head: Iterable[str]) -> None:
         self._snapshot = snapshot
-        self._layouts = _layouts(snapshot.contract.pk)
+        self._layouts = _layouts(snapshot)
         self._window_texts = {
             window.value: (gettext(text.provoked), gettext(text.expected))
             for window, text in WINDOW_TEXTS.items()
@@ -64,8 +72,8 @@ class TextForm:
         self._marks = (gettext("marked complete"), gettext("not marked complete"))
         self._titles = {section: gettext(section.label) for section in Section}
         self._part_titles = {name: gettext(part.title) for name, part in PARTS.items()}
-        self._objects = _object_summary(snapshot.contract.pk)
-        self._head = [*_head(snapshot, json_digest)]
+        self._objects = _object_summary(snapshot.object_counts())
+        self._head = [*head]
 
     def lines(self) -> Iterator[str]:
         """Yield every line, without its line feed."""
@@ -122,9 +130,7 @@ def _underlined(words: str, with_: str) -> Iterator[str]:
 
 def _head(snapshot: Snapshot, json_digest: str) -> Iterator[str]:
     contract, life = snapshot.contract, snapshot.contract.life()
-    yield from _underlined(gettext("Resume-state contract"), "=")
-    yield ""
-    for label, text in (
+    yield from _named(
         (gettext("Task id"), contract.task_id),
         (gettext("Title"), contract.title),
         (gettext("Team"), contract.team.slug),
@@ -132,9 +138,30 @@ def _head(snapshot: Snapshot, json_digest: str) -> Iterator[str]:
         (gettext("Revised at"), show_moment(plain(contract.revised_at))),
         (gettext("SHA-256 of the JSON form"), json_digest),
         (gettext("Sections"), _sections_done(snapshot)),
-    ):
-        yield from labelled(SINGLE_INDENT + colon(label), text)
+    )
     yield row_block(layout_of(LIFE, SINGLE_INDENT), [life[field.name] for field in LIFE.fields])
+    yield from _how_to_read()
+
+
+def _blank_head(sheet: Unstored) -> Iterator[str]:
+    yield from _named(
+        (gettext("Task id"), sheet.contract.task_id or BLANK),
+        (gettext("Title"), sheet.contract.title or BLANK),
+        (gettext("Team"), BLANK),
+        (gettext("Revision"), gettext("none: a worksheet, stored in no workbench")),
+        (gettext("Sections"), _sections_done(sheet)),
+    )
+    yield from _how_to_read()
+
+
+def _named(*lines: tuple[str, str]) -> Iterator[str]:
+    yield from _underlined(gettext("Resume-state contract"), "=")
+    yield ""
+    for label, text in lines:
+        yield from labelled(SINGLE_INDENT + colon(label), text)
+
+
+def _how_to_read() -> Iterator[str]:
     yield ""
     yield SINGLE_INDENT + gettext(
         "Headings begin in the first column. What people wrote stands behind its label, or in lines of its own"
@@ -144,14 +171,12 @@ def _head(snapshot: Snapshot, json_digest: str) -> Iterator[str]:
     )
 
 
-def _sections_done(snapshot: Snapshot) -> str:
+def _sections_done(snapshot: Snapshot | Unstored) -> str:
     values = {"done": len(snapshot.complete_sections), "all": len(Section)}
     return gettext("%(done)d of %(all)d complete") % values
 
 
-def _object_summary(contract_id: int) -> list[str]:
-    rows = WorkObject.objects.filter(contract_id=contract_id).values_list("state").annotate(Count("pk"))
-    counts = dict(rows)
+def _object_summary(counts: Mapping[str, int]) -> list[str]:
     label = {state.value: gettext(state.label) for state in ObjectState}
     lines = [
         f"{SINGLE_INDENT}{colon(label[state.value])}{counts[state.value]}"
@@ -163,12 +188,12 @@ def _object_summary(contract_id: int) -> list[str]:
     )
 
 
-def _layouts(contract_id: int) -> dict[str, Layout]:
+def _layouts(snapshot: Snapshot | Unstored) -> dict[str, Layout]:
     """Return the layout of each part, with lines of ours that follow from a field put behind it."""
     layouts = {
         part.name: layout_of(part, SINGLE_INDENT if part.single else INDENT) for part in PARTS.values()
     }
-    for part, (name, label, show) in _additions(contract_id).items():
+    for part, (name, label, show) in _additions(snapshot.usage_totals()).items():
         index = [field.name for field in PARTS[part].fields].index(name)
         cells: list[Cell] = []
         for cell in layouts[part]:
@@ -179,11 +204,10 @@ def _layouts(contract_id: int) -> dict[str, Layout]:
     return layouts
 
 
-def _additions(contract_id: int) -> Mapping[str, tuple[str, str, Callable[[Any], str]]]:
+def _additions(totals: Mapping[str, Decimal]) -> Mapping[str, tuple[str, str, Callable[[Any], str]]]:
     """Return part → (field, label of the line behind it, words of that line by the field's value)."""
     questions = {plane.value: gettext(question) for plane, question in PLANE_QUESTIONS.items()}
     losses = {durability.value: gettext(loss) for durability, loss in LOSS_WINDOWS.items()}
-    totals = UsageEntry.objects.filter(contract_id=contract_id).totals()
     used = {measure: str(plain(total)) for measure, total in totals.items()}
     person = gettext(ActorKind.PERSON.label)  # only people can ever decide
     return {

@@ -1,4 +1,4 @@
-"""A notice in words, for the page and for the mail, and the form for one's own address."""
+"""A notice in words, for the page and for the mail, and the forms for what is mailed to oneself, and where."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -92,7 +92,7 @@ def _lines(notice: Notice, names: Mapping[str, str]) -> list[str]:
         "",
         gettext("The link only shows the item. To decide, log in and use the buttons of its page."),
         gettext("What is mailed to you is settled here:"),
-        settings.WORKBENCH_ADDRESS + reverse("contracts:notices"),
+        settings.WORKBENCH_ADDRESS + reverse("contracts:mail_preferences"),
         "",
     ]
 
@@ -133,3 +133,30 @@ class MailAddressForm(forms.Form):
         error_messages={"invalid": _("This is not a mail address like name@example.org.")},
         widget=forms.EmailInput(attrs={"autocomplete": "email", "spellcheck": "false"}),
     )
+
+
+# What asks something of its reader; every other kind tells what became of something.
+ASKING = (Told.WAITING, Told.NEAR_EXPIRY, Told.PASSED_ON, Told.HANDED_OVER)
+TELLING = tuple(kind for kind in Told if kind not in ASKING)
+
+
+class MailKindsForm(forms.Form):
+    """Which kinds of notice are mailed to oneself. Nothing ticked means that none is."""
+
+    asking = forms.MultipleChoiceField(
+        label=_("What waits for you"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    telling = forms.MultipleChoiceField(
+        label=_("What became of a request"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, kinds in (("asking", ASKING), ("telling", TELLING)):
+            choices = [(kind.value, gettext(kind.label)) for kind in kinds]
+            self.fields[name].choices = choices  # type: ignore[attr-defined]
+
+    @property
+    def wanted(self) -> list[Told]:
+        """Return the kinds that were ticked; the form must be valid."""
+        return [Told(kind) for name in ("asking", "telling") for kind in self.cleaned_data[name]]

@@ -31,6 +31,7 @@ class RowForm(forms.Form):
     use_required_attribute = False
     row_title = ""  # of one row among several, and what it is about
     row_question = ""
+    row_anchor = ""  # the id by which its page is asked for it
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
     def __init__(
@@ -140,6 +141,7 @@ class RowForm(forms.Form):
                 posted[self.add_prefix(name)] = "" if value is None else str(value)
         form = RowForm(posted, part=self.part, standing=row.facts(), version=row.version, prefix=self.prefix)
         form.row_title, form.row_question = self.row_title, self.row_question
+        form.row_anchor = self.row_anchor
         for name in set(form.fields) - set(self.fields):
             del form.fields[name]
         form.is_valid()

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+import psycopg
 from django.db import IntegrityError, connection, transaction
 
 from contracts.models import StoredAnswer
@@ -92,8 +93,10 @@ def claim() -> None:
     if request is None or request.held or request.kept is not None:
         return
     request.written = None  # a transaction that was rolled back stored nothing
-    if not _lock("pg_try_advisory_xact_lock", request):
-        raise KeyRunning
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_number(request)])
+        if not cursor.fetchone()[0]:
+            raise KeyRunning
     # A statement of its own: the one that locked may have looked before the former holder had committed.
     _refuse_answered(request)
 
@@ -133,13 +136,17 @@ def settle_answer(request: Asked, verdict: Verdict) -> Answer:
 
 @contextmanager
 def _held(request: Asked) -> Iterator[None]:
-    if not _lock("pg_try_advisory_lock", request):
-        raise KeyRunning
-    try:
+    # In a transaction of its own: between two of ours a pooler may give the session to somebody else, and with it
+    # whatever a session has locked.
+    with connection.wrap_database_errors, psycopg.connect(**connection.get_connection_params()) as own:
+        own.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        (got,) = own.execute("SELECT pg_try_advisory_xact_lock(%s)", [_number(request)]).fetchone() or (
+            False,
+        )
+        if not got:
+            raise KeyRunning
         _refuse_answered(request)
         yield
-    finally:
-        _lock("pg_advisory_unlock", request)
 
 
 def _refuse_answered(request: Asked) -> None:
@@ -164,10 +171,7 @@ def _store(request: Asked, verdict: Verdict) -> Answer:
     return answer
 
 
-def _lock(function: str, request: Asked) -> bool:
+def _number(request: Asked) -> int:
+    """Return the number of the advisory lock under which this key is carried out."""
     name = f"{request.contract_id}\n{request.worker}\n{request.key}".encode()
-    number = int.from_bytes(hashlib.sha256(name).digest()[:8], signed=True)
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {function}(%s) IS NOT FALSE", [number])
-        got: bool = cursor.fetchone()[0]
-    return got
+    return int.from_bytes(hashlib.sha256(name).digest()[:8], signed=True)

@@ -102,7 +102,9 @@ def judge(turn: Turn, item: Approval, decider: Decider, seen: str) -> Verdict | 
     policy = current_policy(turn.contract)
     waits = item.state == ApprovalState.PENDING
     difference = Present(turn.contract, [item]).difference(item) if waits else None
-    asked = replace(item.item(), writers=writers_of(turn.contract, item.draft)) if waits else item.item()
+    asked = item.item()
+    if waits and item.draft is not None:
+        asked = replace(asked, writers=frozenset(writers_of(turn.contract, item.draft).names))
     code = may_decide(asked, decider, policy, present=difference, now=turn.now, seen=seen)
     if not code and turn.contract.state not in ASKABLE:
         return not_open(turn.contract)

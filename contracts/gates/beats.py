@@ -17,9 +17,10 @@ from django.db.models import JSONField
 from psycopg import errors
 from psycopg.types.json import Jsonb
 
-from contracts.gates import answers
+from contracts.gates import answers, witnesses
 from contracts.models import ContentRow, Contract, Event
 from contracts.models.content import plain
+from contracts.models.domains import DOMAINS
 from contracts.rules.fingerprint import chain_hash
 from contracts.rules.refusals import SENTENCES, refusal
 from contracts.rules.verdict import Problem, Verdict
@@ -156,6 +157,8 @@ def _walk_once(act: str, open_turn: Callable[[], Turn | Verdict], body: Callable
         answers.keep(verdict)
         pass_seam(Seam.RECORDED, act)
     conclude(act)
+    if witnesses.witnesses:
+        witnesses.answered(act, verdict, [entry.act for entry in turn.entries])
     return verdict
 
 
@@ -292,9 +295,10 @@ def refused_by(error: IntegrityError) -> Verdict:
 
 @cache
 def declared_constraints() -> frozenset[str]:
-    """Return the names of the constraints that the models of the contract declare."""
+    """Return the names of the constraints that the models of the contract declare, or their domains."""
     models = apps.get_app_config("contracts").get_models()
-    return frozenset(constraint.name for model in models for constraint in model._meta.constraints)
+    of_tables = {constraint.name for model in models for constraint in model._meta.constraints}
+    return frozenset(of_tables | {domain.constraint for domain in DOMAINS.values()})
 
 
 def may_be_tried_again(error: OperationalError) -> bool:

@@ -43,20 +43,25 @@ def current_policy(contract: Contract) -> Policy | None:
 class Present:
     """How the calls of some items of one contract stand now; a constant number of queries for all of them."""
 
-    def __init__(self, contract: Contract, items: Sequence[Approval]) -> None:
+    def __init__(self, contract: Contract, items: Sequence[Approval], *, read_whole: bool = False) -> None:
+        """Read how the calls stand. `read_whole`: the items came with operation and draft a moment ago."""
         self.contract = contract
         newest = ApprovalPolicy.objects.of(contract.pk).last()
+        self.policy = read_policy(newest.facts() if newest is not None else None)
         self.policy_number = newest.number if newest else 0
-        operations = Operation.objects.joined().filter(pk__in={item.operation_id for item in items})
-        self._operations = {operation.pk: operation for operation in operations}
-        drafts = Artefact.objects.of(contract.pk).filter(
-            artefact_id__in={item.draft.artefact_id for item in items if item.draft}, current=True
-        )
-        self._drafts = {draft.artefact_id: draft for draft in drafts}
+        known = {item.operation_id: item.operation for item in items} if read_whole else {}
+        self._operations = known or _operations_of(items)
+        own = [item.draft for item in items if item.draft and item.draft.current] if read_whole else []
+        self._drafts = {draft.artefact_id: draft for draft in own}
+        self._drafts |= _current_drafts(contract, items, self._drafts)
         told = Event.objects.filter(
             contract=contract, part="approval", act__in=ASKED, subject__in=[item.item_id for item in items]
         )
-        self._asked = dict(told.values_list("subject", "after"))
+        self._asked: dict[str, Any] = {}
+        self.asked_by: dict[str, str] = {}  # what kind of actor asked for each item
+        for subject, after, kind in told.order_by("sequence").values_list("subject", "after", "actor_kind"):
+            self._asked[subject] = after
+            self.asked_by.setdefault(subject, kind)
 
     def difference(self, item: Approval) -> Difference | None:
         """Return the first member of the item's tuple that is not what it was when it was asked for.
@@ -89,6 +94,20 @@ class Present:
             policy_number=self.policy_number,
             task_deadline=self.contract.deadline,
         )
+
+
+def _operations_of(items: Iterable[Approval]) -> dict[int, Operation]:
+    found = Operation.objects.joined().filter(pk__in={item.operation_id for item in items})
+    return {operation.pk: operation for operation in found}
+
+
+def _current_drafts(
+    contract: Contract, items: Iterable[Approval], known: Mapping[str, Artefact]
+) -> dict[str, Artefact]:
+    """Return the current version of every draft of `items` that is not among the `known` ones."""
+    names = {item.draft.artefact_id for item in items if item.draft} - known.keys()
+    found = Artefact.objects.of(contract.pk).filter(artefact_id__in=names, current=True) if names else ()
+    return {draft.artefact_id: draft for draft in found}
 
 
 def _prolonged(item: Approval, asked: Mapping[str, Any]) -> Difference | None:

@@ -21,3 +21,8 @@ def look(*, contract_id: int, place: str, user: Any) -> None:
         update_fields=["seen_at"],
     )
     Presence.objects.filter(Q(contract_id=contract_id), seen_at__lt=Now() - KEPT_FOR).delete()
+
+
+def leave(user: Any) -> None:
+    """Forget what `user` has open: whoever logs out has left, and nobody is told otherwise until it lapses."""
+    Presence.objects.filter(person=user).delete()

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.db import connection
 from django.db.models import Q, QuerySet
 
 from contracts.gates.beats import Turn
 from contracts.models import Approval, Notice, Operation, people_with
+from contracts.models.hearing import CHANNEL
 from contracts.rules.approving import Policy, same_name
 from contracts.rules.notices import MailState, Told
 from contracts.rules.vocabulary import ActorKind, Right
@@ -27,7 +29,7 @@ def tell(turn: Turn, kind: Told, about: Approval | Operation, people: Iterable[A
         item_id = about.item_id
     call = f"{tool} → {about.target}"
     told = {"call": call, "title": turn.contract.title, "person": turn.actor.name, **words}
-    Notice.objects.bulk_create(
+    stored = Notice.objects.bulk_create(
         Notice(
             contract=turn.contract,
             person=person,
@@ -39,6 +41,15 @@ def tell(turn: Turn, kind: Told, about: Approval | Operation, people: Iterable[A
         for person in {person.pk: person for person in people}.values()
         if person.get_username() != oneself
     )
+    call_out(notice.person_id for notice in stored)
+
+
+def call_out(people: Iterable[int]) -> None:
+    """Let every process know, once this transaction is committed, that these people (ids) have news."""
+    ids = sorted(set(people))
+    if ids:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify(%s, id::text) FROM unnest(%s::bigint[]) AS id", [CHANNEL, ids])
 
 
 def who_may_decide(item: Approval, policy: Policy | None) -> list[Any]:

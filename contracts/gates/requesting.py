@@ -1,5 +1,7 @@
 """Asking for a person's consent to one exact call, and taking the question back."""
 
+from dataclasses import dataclass
+
 from contracts.gates.beats import SUBJECT_MAX, Turn, take_turn
 from contracts.gates.binding import (
     ASKED,
@@ -176,7 +178,7 @@ def _faults(
 
 def _item(turn: Turn, operation: Operation, draft: Artefact | None) -> Approval:
     """Copy every member of the tuple; what is copied is what will be compared."""
-    who = _stored_by(turn.contract, draft) if draft else [""]
+    who = writers_of(turn.contract, draft).names if draft else ("",)
     return Approval(
         contract=turn.contract,
         item_id=new_item_id(),
@@ -197,27 +199,43 @@ def _item(turn: Turn, operation: Operation, draft: Artefact | None) -> Approval:
     )
 
 
-def writers_of(contract: Contract, draft: Artefact | None) -> frozenset[str]:
-    """Return everybody who stored the content of this version of the draft, by the chain of events."""
-    return frozenset(_stored_by(contract, draft)) if draft is not None else frozenset()
+@dataclass(frozen=True, slots=True)
+class Writers:
+    """Who stored the content of one version of a draft, by the chain of events, in order of time.
+
+    `came_along`: a document brought it along with the contract, and nobody changed it since.
+    """
+
+    names: tuple[str, ...]
+    came_along: bool
 
 
-def _stored_by(contract: Contract, draft: Artefact) -> list[str]:
-    """Return who stored this version of the draft and who changed its content, in that order.
+def writers_of(contract: Contract, draft: Artefact) -> Writers:
+    """Return who stored this version of the draft and who changed its content (one query).
 
     What a document brought along was stored by who created the contract. A note, or another name for the author,
     is no change of the content: else it would hide who wrote it.
     """
-    subject = draft.natural_key()[:SUBJECT_MAX]
+    written = _written(contract, draft)
+    here = tuple(actor for actor, _ in written)
+    added_here = bool(written) and written[0][1]
+    return Writers(here if added_here else (contract.created_by, *here), came_along=not written)
+
+
+def _written(contract: Contract, draft: Artefact) -> list[tuple[str, bool]]:
+    """Return who changed the content of this version here, in order of time, and whether that added it."""
     written = Event.objects.filter(
-        contract=contract, part="artefact", subject=subject, act__in=WRITING, refused=""
+        contract=contract,
+        part="artefact",
+        subject=draft.natural_key()[:SUBJECT_MAX],
+        act__in=WRITING,
+        refused="",
     ).order_by("sequence")
-    told = list(written.values_list("actor", "before", "after"))
-    who = [] if told and told[0][1] is None else [contract.created_by]
-    for actor, before, after in told:
-        if any((before or {}).get(name) != (after or {}).get(name) for name in VERSIONED):
-            who.append(actor)
-    return who
+    return [
+        (actor, before is None)
+        for actor, before, after in written.values_list("actor", "before", "after")
+        if any((before or {}).get(name) != (after or {}).get(name) for name in VERSIONED)
+    ]
 
 
 def _withdraw(turn: Turn, item: Approval, reason: str) -> Verdict:

@@ -1,16 +1,16 @@
 """Letting one external write leave: the approval is used up in the very transaction that stores `sending`."""
 
-import secrets
 from decimal import Decimal
 from typing import Any
 
 from contracts.gates.beats import Turn, take_turn
 from contracts.gates.binding import Present, current_policy, go_stale, run_out
 from contracts.gates.workers import ledger_at_once
-from contracts.gates.workers.caps import refuse_send
+from contracts.gates.workers.caps import entry_id, refuse_send
 from contracts.gates.workers.certainty import may_leave_again
 from contracts.gates.workers.fencing import live_owner
 from contracts.models import Approval, Attempt, Operation, UsageEntry
+from contracts.models.content import plain
 from contracts.models.standing_rows import deciders_who_lost_it
 from contracts.rules.approving import Difference, may_use, member_words
 from contracts.rules.granting import HELD
@@ -165,8 +165,9 @@ def _send(turn: Turn, operation: Operation, approval: Approval | None) -> Verdic
     operation.tries += 1
     operation.version += 1
     operation.save()
-    turn.note(Act.DISPATCH.value, "operation", operation.natural_key(), before, operation.facts())
-    _count(turn, operation)
+    used = _count(turn, operation)
+    after = {**operation.facts(), "usage": {used.measure: plain(used.amount)}}
+    turn.note(Act.DISPATCH.value, "operation", operation.natural_key(), before, after)
     return allow(operation)
 
 
@@ -181,10 +182,11 @@ def _use(turn: Turn, approval: Approval) -> None:
     turn.note("use", "approval", approval.natural_key(), was, approval.facts())
 
 
-def _count(turn: Turn, operation: Operation) -> None:
+def _count(turn: Turn, operation: Operation) -> UsageEntry:
+    """Count the try; as with a step, the event of what used something tells it."""
     entry = UsageEntry(
         contract=turn.contract,
-        entry_id=f"send-{secrets.token_hex(8)}",
+        entry_id=entry_id(),
         measure=Measure.TOOL_ATTEMPTS.value,
         amount=Decimal(1),
         attempt=Attempt.objects.get(contract=turn.contract, generation=turn.contract.generation),
@@ -193,4 +195,4 @@ def _count(turn: Turn, operation: Operation) -> None:
         evidence=f"operation:{operation.key}",
     )
     entry.save()
-    turn.note("add", "usage", entry.natural_key(), None, entry.facts())
+    return entry

@@ -7,7 +7,7 @@ from contracts.models.drills import DrillResult, DrillRun
 from contracts.models.events import Event
 from contracts.models.identity import Contract, PlaneRow, ReservedTaskId, SectionMark
 from contracts.models.limits import Limit, UsageEntry, UsageTotal
-from contracts.models.notices import Notice, Presence, Reader
+from contracts.models.notices import Muted, Notice, Presence, Reader
 from contracts.models.objects import WorkObject
 from contracts.models.operations import Operation, ToolContract
 from contracts.models.owner import Attempt, OwnerGate
@@ -43,6 +43,7 @@ __all__ = [
     "Event",
     "JournalStep",
     "Limit",
+    "Muted",
     "Notice",
     "Operation",
     "OrderedRow",

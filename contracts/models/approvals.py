@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Now
 
 from contracts.models.content import ContentQuerySet, ContentRow, choices, one_of, reference
 from contracts.rules.approving import Bound, Item
@@ -77,6 +78,11 @@ class ApprovalQuerySet(ContentQuerySet["Approval"]):
         """Return the items that wait, and those approved that nobody used yet."""
         waiting, approved = ApprovalState.PENDING.value, ApprovalState.APPROVED.value
         return self.filter(Q(state=waiting) | Q(state=approved, consumed_at__isnull=True))
+
+    def whole(self) -> "ApprovalQuerySet":
+        """Return the items together with their operations, and with the moment `read_at` of the reading."""
+        with_calls = self.select_related("operation__tool", "operation__work_object", "draft")
+        return with_calls.annotate(read_at=Now())
 
     def to_tend(self, now: datetime, *, near: timedelta, unused: timedelta) -> "ApprovalQuerySet":
         """Return the open items about which the clock has something to say.

@@ -3,7 +3,8 @@
 from django.db import models
 from django.db.models import Q
 
-from contracts.models.content import ContentRow, choices, one_of, reference
+from contracts.models.content import ContentRow, choices, guarded_contract, reference
+from contracts.models.domains import Number, SmallNumber, Word, digest
 from contracts.rules.states import StepState
 from contracts.rules.vocabulary import LINE_MAX, LOCATION_MAX, CheckpointKind, Durability, StepKind
 
@@ -34,22 +35,26 @@ class Checkpoint(ContentRow):
     NATURAL = ("sequence", "checkpoint_id")
     ORDER = ("sequence", "id")
 
-    sequence = models.PositiveBigIntegerField()
+    contract = guarded_contract()
+    sequence = Number()
     checkpoint_id = models.CharField(max_length=LINE_MAX)
-    kind = models.CharField(
-        max_length=20, choices=choices(CheckpointKind), default=CheckpointKind.STATE.value
+    kind = Word(
+        domain="contracts_checkpoint_kind",
+        max_length=20,
+        choices=choices(CheckpointKind),
+        default=CheckpointKind.STATE.value,
     )
     attempt = reference("contracts.Attempt", null=False, blank=False, db_index=False)
-    generation = models.PositiveBigIntegerField()
+    generation = Number()
     event_cursor = models.CharField(max_length=LINE_MAX, blank=True)
-    durability = models.CharField(max_length=20, choices=choices(Durability))
+    durability = Word(domain="contracts_durability", max_length=20, choices=choices(Durability))
     next_step = models.CharField(max_length=LINE_MAX)
-    schema_version = models.PositiveIntegerField()
+    schema_version = SmallNumber()
     location = models.CharField(max_length=LOCATION_MAX, blank=True)
     inline_state = models.JSONField(null=True, blank=True)
-    sha256 = models.CharField(max_length=64)
-    size_bytes = models.PositiveBigIntegerField()
-    write_ms = models.PositiveIntegerField(null=True, blank=True)
+    sha256 = digest()
+    size_bytes = Number()
+    write_ms = SmallNumber(null=True, blank=True)
     committed_at = models.DateTimeField()
     rolled_back_at = models.DateTimeField(null=True, blank=True)
     evidence = models.CharField(max_length=LOCATION_MAX, blank=True)
@@ -64,9 +69,6 @@ class Checkpoint(ContentRow):
                 | (~Q(location="") & Q(inline_state__isnull=True)),
                 name="state_is_located_or_inline",
             ),
-            models.CheckConstraint(condition=Q(sha256__regex="^[0-9a-f]{64}$"), name="checkpoint_checksum"),
-            models.CheckConstraint(condition=one_of("durability", Durability), name="durability_is_known"),
-            models.CheckConstraint(condition=one_of("kind", CheckpointKind), name="checkpoint_kind_is_known"),
         ]
 
     def __str__(self) -> str:
@@ -90,11 +92,17 @@ class JournalStep(ContentRow):
     NATURAL = ("sequence", "key")
     ORDER = ("sequence", "id")
 
-    sequence = models.PositiveBigIntegerField()
-    kind = models.CharField(max_length=20, choices=choices(StepKind))
+    contract = guarded_contract()
+    sequence = Number()
+    kind = Word(domain="contracts_step_kind", max_length=20, choices=choices(StepKind))
     key = models.CharField(max_length=LINE_MAX)
     attempt = reference("contracts.Attempt", null=False, blank=False, db_index=False)
-    state = models.CharField(max_length=20, choices=choices(StepState), default=StepState.STARTED.value)
+    state = Word(
+        domain="contracts_step_state",
+        max_length=20,
+        choices=choices(StepState),
+        default=StepState.STARTED.value,
+    )
     result = models.JSONField(null=True, blank=True)
     result_location = models.CharField(max_length=LOCATION_MAX, blank=True)
     result_sha256 = models.CharField(max_length=64, blank=True)
@@ -104,8 +112,6 @@ class JournalStep(ContentRow):
         constraints = [
             models.UniqueConstraint(fields=["contract", "sequence"], name="step_sequence_once"),
             models.UniqueConstraint(fields=["contract", "key"], name="step_key_once"),
-            models.CheckConstraint(condition=one_of("kind", StepKind), name="step_kind_is_known"),
-            models.CheckConstraint(condition=one_of("state", StepState), name="step_state_is_known"),
             models.CheckConstraint(
                 condition=Q(result_location="", result_sha256="")
                 | (~Q(result_location="") & Q(result_sha256__regex="^[0-9a-f]{64}$")),

@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models.functions import Now
 
+from contracts.models.domains import Number
+
 
 def plain(value: Any) -> Any:
     """Return `value` as JSON holds it: times in UTC with `Z`, decimals as text without an exponent."""
@@ -62,7 +64,7 @@ class ContentRow(models.Model):
     contract = models.ForeignKey(
         "contracts.Contract", on_delete=models.CASCADE, related_name="+", db_index=False
     )
-    version = models.PositiveBigIntegerField(default=1)  # rises with every edit; optimistic lock
+    version = Number(default=1)  # rises with every edit; optimistic lock
     stored_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[ContentQuerySet[Any]] = ContentQuerySet.as_manager()  # type: ignore[assignment]
@@ -117,6 +119,16 @@ def _ways_to_facts(model: type[ContentRow]) -> tuple[tuple[str, str, str], ...]:
         relation, _, column = path.rpartition("__")
         ways.append((name, relation, column))
     return tuple(ways)
+
+
+def guarded_contract() -> Any:
+    """Return the reference to the contract for a row that always names an attempt.
+
+    That reference holds the contract too, and the database need not look for it once more at every step.
+    """
+    return models.ForeignKey(
+        "contracts.Contract", on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
 
 
 def reference(to: str, **options: Any) -> Any:

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models.functions import Cast
 
 from contracts.models.content import ContentQuerySet, ContentRow, choices, plain
+from contracts.models.domains import Number
 from contracts.models.identity import Contract
 from contracts.rules.fingerprint import chain_hash
 from contracts.rules.vocabulary import LINE_MAX, ActorKind
@@ -79,10 +80,10 @@ class Event(ContentRow):
 
     SEALED = ("sequence", "at", "actor", "actor_kind", "act", "part", "subject", "before", "after", "refused")
 
-    version = None  # type: ignore[assignment]  # an event has no second version
+    version = None  # an event has no second version
     stored_at = None  # type: ignore[assignment]  # `at` is part of the hash
 
-    sequence = models.PositiveBigIntegerField()
+    sequence = Number()
     at = models.DateTimeField()
     actor = models.CharField(max_length=LINE_MAX)
     actor_kind = models.CharField(max_length=20, choices=choices(ActorKind))

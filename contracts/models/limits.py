@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q, Sum
 
 from contracts.models.content import ContentQuerySet, ContentRow, choices, one_of, reference
+from contracts.models.domains import Word
 from contracts.rules.vocabulary import LINE_MAX, LOCATION_MAX, Measure
 
 
@@ -83,7 +84,7 @@ class UsageEntry(ContentRow):
     ORDER = ("used_at", "id")
 
     entry_id = models.CharField(max_length=40)
-    measure = models.CharField(max_length=40, choices=choices(Measure))
+    measure = Word(domain="contracts_measure", max_length=40, choices=choices(Measure))
     amount = models.DecimalField(max_digits=20, decimal_places=6)
     attempt = reference("contracts.Attempt", db_index=False)
     step = models.CharField(max_length=LINE_MAX, blank=True)
@@ -96,7 +97,6 @@ class UsageEntry(ContentRow):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["contract", "entry_id"], name="usage_entry_once"),
-            models.CheckConstraint(condition=one_of("measure", Measure), name="usage_measure_is_known"),
             models.CheckConstraint(condition=Q(amount__gte=0), name="usage_never_falls"),
         ]
         indexes = [

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
 from contracts.models.content import choices, one_of
@@ -18,6 +18,10 @@ class NoticeQuerySet(models.QuerySet["Notice"]):
     def of(self, person: Any) -> "NoticeQuerySet":
         """Return what `person` was told, newest first."""
         return self.filter(person=person).order_by("-made_at", "-id")
+
+    def muted(self) -> "NoticeQuerySet":
+        """Return what is of a kind that its reader does not want by mail."""
+        return self.filter(Exists(Muted.objects.filter(person=OuterRef("person"), kind=OuterRef("kind"))))
 
     def unread(self) -> "NoticeQuerySet":
         """Return what nobody has marked as read."""
@@ -80,6 +84,22 @@ class Presence(models.Model):
 
     def __str__(self) -> str:
         return self.place
+
+
+class Muted(models.Model):
+    """One kind of notice that a person does not want by mail. Without a row it is mailed; the page has it anyway."""
+
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=20, choices=choices(Told))
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["person", "kind"], name="one_muting_per_kind"),
+            models.CheckConstraint(condition=one_of("kind", Told), name="muted_kind_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.kind
 
 
 class Reader(models.Model):

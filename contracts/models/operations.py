@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from contracts.models.content import ContentRow, OrderedRow, choices, one_of, reference
+from contracts.models.domains import Number, SmallNumber, Word, digest
 from contracts.rules.states import OperationState
 from contracts.rules.vocabulary import LINE_MAX, LOCATION_MAX, Concurrency, Effect, SameKey, StaleOwner
 
@@ -89,20 +90,23 @@ class Operation(ContentRow):
     NATURAL = ("tool", "object", "step", "round")
     ORDER = ("intended_at", "id")
 
-    key = models.CharField(max_length=64)
+    key = digest()
     work_object = reference("contracts.WorkObject", db_index=False)
     tool = reference("contracts.ToolContract", null=False, blank=False, db_index=False)
     step = models.CharField(max_length=LINE_MAX)
-    round = models.PositiveIntegerField(default=1)
+    round = SmallNumber(domain="contracts_round", default=1)
     parameters = models.JSONField(default=dict, blank=True)
-    fingerprint = models.CharField(max_length=64)
+    fingerprint = digest()
     target = models.CharField(max_length=LOCATION_MAX)
     expected = models.TextField()
-    state = models.CharField(
-        max_length=20, choices=choices(OperationState), default=OperationState.PENDING.value
+    state = Word(
+        domain="contracts_operation_state",
+        max_length=20,
+        choices=choices(OperationState),
+        default=OperationState.PENDING.value,
     )
-    generation = models.PositiveBigIntegerField(null=True, blank=True)  # that sent it
-    tries = models.PositiveIntegerField(default=0)
+    generation = Number(null=True, blank=True)  # that sent it
+    tries = SmallNumber(default=0)
     response_sha256 = models.CharField(max_length=64, blank=True)
     target_reference = models.CharField(max_length=LOCATION_MAX, blank=True)
     reconciliation = models.JSONField(null=True, blank=True)  # path, reference, time, who
@@ -118,14 +122,6 @@ class Operation(ContentRow):
                 nulls_distinct=False,
                 name="one_operation_per_slot",
             ),
-            models.CheckConstraint(
-                condition=one_of("state", OperationState), name="operation_state_is_known"
-            ),
-            models.CheckConstraint(
-                condition=Q(key__regex="^[0-9a-f]{64}$") & Q(fingerprint__regex="^[0-9a-f]{64}$"),
-                name="operation_digests",
-            ),
-            models.CheckConstraint(condition=Q(round__gt=0), name="round_from_one"),
             models.CheckConstraint(
                 condition=Q(state__in=[OperationState.PENDING.value, OperationState.ABANDONED.value])
                 | Q(generation__isnull=False),

@@ -26,13 +26,14 @@ def run(text: bytes, values: Values) -> Row | None:
     """Run the statement `text` (placeholders $1, $2 …) and return its first row as text, or None.
 
     Outside a transaction it is prepared, and commits by itself. Inside one it is planned as it stands: should a
-    pooler between here and the database have lost the preparation, the transaction would be lost too. Raises the
-    exceptions of `django.db`.
+    pooler between here and the database have lost the preparation, the transaction would be lost too. So it is
+    wherever the settings say that a pooler gives each transaction another session. Raises the exceptions of
+    `django.db`.
     """
     connection.ensure_connection()
     raw = connection.connection
     with connection.wrap_database_errors:
-        if connection.in_atomic_block:
+        if connection.in_atomic_block or connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
             with RawCursor(raw) as cursor:
                 found: Row | None = cursor.execute(text, values, prepare=False).fetchone()
             return found

@@ -1,7 +1,10 @@
 """Reads across the tables of one contract: how far it is filled in, and the digest of its plan."""
 
 import hashlib
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 
 from django.db import connection
@@ -45,21 +48,31 @@ RESULTS = frozenset(WindowRow.RESULTS)
 
 
 def gather_progress(contract: Contract) -> Progress:
-    """Return what the completeness rules need; the number of queries does not depend on the content."""
-    rows = {name: [row.facts() for row in ROWS[name].objects.of(contract.pk)] for name in JUDGED}
-    marked = SectionMark.objects.filter(contract=contract, complete=True).values_list("section", flat=True)
-    present = _present(contract.pk)
-    touched = {name for name in present if not PARTS[name].fixed}
-    touched |= _touched(contract.pk)
+    """Return what the completeness rules need, by one query whatever the content."""
+    found = _found(contract.pk)
+    present = found["present"]
+    touched = {name for name in present if not PARTS[name].fixed}.union(found["touched"])
     if contract.version > 1:
         touched.add("identity")
     return Progress(
         identity=contract.facts(),
-        rows=rows,
+        rows={name: _rows(ROWS[name], found[name]) for name in JUDGED},
         counts=dict.fromkeys(present, 1),
         touched=frozenset(touched),
-        marked=frozenset(marked),
+        marked=frozenset(found["marked"]),
     )
+
+
+def _rows(model: type[ContentRow], texts: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the facts of rows told as JSON by PostgreSQL, in the order of the model."""
+    rows = []
+    for text in texts:
+        columns = json.loads(text, parse_float=Decimal)
+        fields = [field for field in model._meta.concrete_fields if field.column in columns]
+        values = [field.to_python(columns[field.column]) for field in fields]
+        rows.append(model.from_db(None, [field.attname for field in fields], values))
+    rows.sort(key=attrgetter(*model.ORDER))
+    return [row.facts() for row in rows]
 
 
 def plan_digest(contract: Contract) -> str:
@@ -83,24 +96,33 @@ def _plan_lines(contract_id: int) -> Iterator[list[Any]]:
         yield ["object", object_id]
 
 
-def _present(contract_id: int) -> set[str]:
-    """Return the parts that have any row."""
-    return _which(contract_id, dict.fromkeys(ROWS, "TRUE"))
+def _found(contract_id: int) -> dict[str, list[str]]:
+    """Return what is `present`, `touched` and `marked`, and by the name of each judged part its rows as JSON.
 
-
-def _touched(contract_id: int) -> set[str]:
-    """Return the fixed parts with a row that was stored again after the contract was made."""
-    return _which(
-        contract_id, {name: "version > 1" for name, part in PARTS.items() if part.fixed and name in ROWS}
-    )
-
-
-def _which(contract_id: int, conditions: dict[str, str]) -> set[str]:
-    pieces = [
-        f"SELECT '{name}' WHERE EXISTS (SELECT 1 FROM {ROWS[name]._meta.db_table} "  # noqa: S608  # own names
-        f"WHERE contract_id = %s AND {condition})"
-        for name, condition in conditions.items()
-    ]
+    Parts that have any row; fixed parts with a row that was stored again after the contract was made; sections
+    that somebody marked as complete.
+    """
+    fixed = [name for name in ROWS if PARTS[name].fixed]
+    pieces = [_exists("present", name, "TRUE") for name in ROWS]
+    pieces += [_exists("touched", name, "version > 1") for name in fixed]
+    pieces += [_whole(name) for name in JUDGED]
+    marks = SectionMark._meta.db_table
+    pieces.append(f"SELECT 'marked', section FROM {marks} WHERE contract_id = %s AND complete")  # noqa: S608  # own name
+    found: dict[str, list[str]] = {kind: [] for kind in ("present", "touched", "marked", *JUDGED)}
     with connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join(pieces), [contract_id] * len(pieces))
-        return {name for (name,) in cursor.fetchall()}
+        for kind, told in cursor.fetchall():
+            found[kind].append(told)
+    return found
+
+
+def _whole(name: str) -> str:
+    table = ROWS[name]._meta.db_table
+    return f"SELECT '{name}', to_jsonb(kept)::text FROM {table} kept WHERE contract_id = %s"  # noqa: S608  # own names
+
+
+def _exists(kind: str, name: str, condition: str) -> str:
+    return (
+        f"SELECT '{kind}', '{name}' WHERE EXISTS (SELECT 1 FROM {ROWS[name]._meta.db_table} "  # noqa: S608  # own names
+        f"WHERE contract_id = %s AND {condition})"
+    )

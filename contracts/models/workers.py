@@ -17,7 +17,8 @@ SELECT t.id::text, t.worker, CASE WHEN t.revoked_at IS NOT NULL THEN 'token_revo
         WHEN t.expires_at <= clock_timestamp() THEN 'token_expired' ELSE '' END,
     CASE WHEN t.last_used_at IS NULL OR t.last_used_at < clock_timestamp() - interval '1 minute' THEN 'unnoted' END,
     (SELECT s.contract_id::text FROM contracts_tokenscope s JOIN contracts_contract c ON c.id = s.contract_id
-        WHERE s.token_id = t.id AND c.task_id = $2::text)
+        WHERE s.token_id = t.id AND c.task_id = $2::text),
+    t.token_id
 FROM contracts_workertoken t WHERE t.digest = $1::text
 """
 
@@ -36,6 +37,7 @@ class Bearing:
     unnoted: bool
     sought: str
     reached: int | None
+    token_id: str  # what people and logs call the token
 
 
 def find_bearing(digest: str, task_id: str = "") -> Bearing | None:
@@ -43,9 +45,11 @@ def find_bearing(digest: str, task_id: str = "") -> Bearing | None:
     row = run(_BEARER, [digest, task_id])
     if row is None:
         return None
-    pk, worker, closed, unnoted, reached = row
+    pk, worker, closed, unnoted, reached, token_id = row
     contract = None if reached is None else int(reached)
-    return Bearing(int(pk or 0), worker or "", closed or "", unnoted is not None, task_id, contract)
+    return Bearing(
+        int(pk or 0), worker or "", closed or "", unnoted is not None, task_id, contract, token_id or ""
+    )
 
 
 class WorkerTokenQuerySet(models.QuerySet["WorkerToken"]):
@@ -135,3 +139,8 @@ class StoredAnswer(models.Model):
 
     def __str__(self) -> str:
         return f"{self.worker} {self.key}"
+
+    @property
+    def retired(self) -> bool:
+        """Tell whether the body was removed long after the contract had ended; none is empty when it is stored."""
+        return not self.body

@@ -206,7 +206,7 @@ OWN_RULES = (
 
 
 @cache
-def _library_patterns() -> tuple[tuple[Kind, re.Pattern[str]], ...]:
+def library_patterns() -> tuple[tuple[Kind, re.Pattern[str]], ...]:
     """Return the chosen patterns of detect-secrets.
 
     Imported on first use, because the library pulls in an HTTP client that a worker's process has no need of. Left
@@ -254,7 +254,7 @@ def find_credential(text: str) -> Kind | None:
                 if rule.pattern.search(text):
                     return rule.kind
                 break
-    for kind, pattern in _library_patterns():
+    for kind, pattern in library_patterns():
         if pattern.search(text):
             return kind
     return None

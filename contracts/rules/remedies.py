@@ -112,6 +112,7 @@ _CLASSES: Mapping[str, tuple[str, ...]] = {
     N_("Send this call yourself: dispatch it first, then report what became of it."): ("not_proxied",),
     N_("Use what is stored; it is not done again."): (
         "step_done",
+        "answer_retired",
         "report_stands",
         "operation_not_sending",
         "operation_not_unknown",

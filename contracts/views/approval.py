@@ -13,6 +13,7 @@ from contracts.gates.approving import decide, record_refusal
 from contracts.gates.correcting import correct_draft
 from contracts.gates.form_keys import make_form_key
 from contracts.gates.looking import look
+from contracts.gates.reading import mark_read_about
 from contracts.models import Approval
 from contracts.rules.refusals import FIELDS
 from contracts.rules.verdict import Verdict
@@ -63,6 +64,7 @@ def looking(request: Asked, task_id: str, item_id: str) -> HttpResponse:
     loaded = load_contract(request, task_id)
     item = load_item(loaded, item_id)
     look(contract_id=loaded.contract.pk, place=place_of(item), user=request.user)
+    mark_read_about(request.user, contract_id=loaded.contract.pk, item_id=item.item_id)
     shown = shown_item(request, loaded, item)
     if request.POST.get("mark") == shown.mark:
         told = {"shown": shown, "item": item, "now": shown.now, "oob": True}
@@ -93,7 +95,7 @@ def correct(request: Asked, task_id: str, item_id: str) -> HttpResponse:
 
 def load_item(loaded: Loaded, item_id: str) -> Approval:
     """Return the item of this contract; 404 if it has none of that id."""
-    items = Approval.objects.joined().filter(contract=loaded.contract)
+    items = Approval.objects.whole().filter(contract=loaded.contract)
     return get_object_or_404(items, item_id=item_id)
 
 

@@ -70,6 +70,11 @@ class ShownDecision:
         return self.decision.verdict
 
     @property
+    def completed(self) -> bool:
+        """Tell whether the task came to its good end: that nobody may continue it is no fault then."""
+        return bool(self.loaded.contract.state == ContractState.COMPLETED)
+
+    @property
     def own(self) -> bool:
         """Tell whether the verdict is the reader's own: the reader may continue the task."""
         return self.access.standing is Standing.PASSED
@@ -300,7 +305,7 @@ DEEDS: Mapping[tuple[Outcome | None, CheckName], str] = {
     (Outcome.ESCALATE, CheckName.INTEGRITY): N_("Look at the records…"),
     (Outcome.ESCALATE, CheckName.LIMITS): N_("Look at the limits…"),
     (Outcome.RECHECK, CheckName.SOURCES): N_("See what is looked at again…"),
-    (Outcome.APPROVE, CheckName.APPROVALS): N_("Look at what waits for a decision…"),
+    (Outcome.APPROVE, CheckName.APPROVALS): N_("Go to the write that needs a decision…"),
     (Outcome.REFUSE, CheckName.APPROVALS): N_("Look at the rejected request…"),
     (Outcome.MIGRATE, CheckName.VERSIONS): N_("Look at the versions…"),
 }

@@ -147,7 +147,7 @@ def lacking() -> Mapping[str, Adapter]:
 
 def titles() -> dict[str, str]:
     """Return the title of each adapter."""
-    return {adapter.name: adapter.title for adapter in all_adapters()}
+    return {adapter.name: gettext(adapter.title) for adapter in all_adapters()}
 
 
 def title_of(run: DrillRun) -> str:

@@ -39,7 +39,7 @@ def ask_for_drill(request: Asked, task_id: str) -> HttpResponse:
     loaded = load_contract(request, task_id, Right.OPERATE)
     absent = lacking()
     adapters = [
-        (one.name, f"{one.title} ({gettext('not installed')})" if one.name in absent else one.title)
+        (one.name, gettext(one.title) + (f" ({gettext('not installed')})" if one.name in absent else ""))
         for one in all_adapters()
     ]
     posted = request.POST if request.method == "POST" else None

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,7 +20,7 @@ from contracts.rules.completeness import Missing
 from contracts.rules.refusals import refusal
 from contracts.rules.states import CONTRACT_MOVES, Act, ContractState, acts_from
 from contracts.rules.verdict import Verdict
-from contracts.rules.vocabulary import Right, Section
+from contracts.rules.vocabulary import Measure, Plane, Right, Section
 from contracts.views.loading import Loaded, actor_of, contract_context, load_contract
 from contracts.views.previewing import cancelling
 
@@ -49,8 +49,12 @@ DEEDS = {
             "leave-draft",
             (Right.FILL,),
             _("Leave draft"),
-            _("The definition is fixed from here on, and the contract waits, paused, for somebody to go on."),
-            _("The contract left draft and is paused."),
+            _(
+                "Nothing of what you filled in is lost. Identity, planes, tools, limits and owner gate are fixed from"
+                " here on, and the contract becomes “Paused”: it waits for a worker to take it up. Sources, artefacts"
+                " and objects can still be added then. Only an operator can return it to draft."
+            ),
+            _("The contract left draft and is paused: it waits for a worker to take it up."),
             lifecycle.leave_draft,
             Act.LEAVE_DRAFT,
         ),
@@ -228,4 +232,16 @@ def missing_by_section(contract: Contract, missing: tuple[Missing, ...]) -> list
 
 
 def _place(url: str, thing: Missing) -> str:
-    return url if thing.code == "not_marked" else f"{url}#part-{thing.part}"
+    return url if thing.code == "not_marked" else f"{url}#{anchor_of(thing)}"
+
+
+ROWS_OF_GRIDS: Mapping[str, Mapping[str, str]] = {
+    "plane": {plane.label: plane.value for plane in Plane},
+    "limit": {measure.label: measure.value for measure in Measure},
+}
+
+
+def anchor_of(thing: Missing) -> str:
+    """Return the id of what lacks it on the page of its section: one row of a grid of forms, else the whole part."""
+    row = ROWS_OF_GRIDS.get(thing.part, {}).get(thing.row)
+    return f"row-{thing.part}-{row}" if row else f"part-{thing.part}"

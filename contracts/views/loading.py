@@ -97,6 +97,7 @@ def _rail(loaded: Loaded, states: dict[Section, SectionState], current: str) -> 
     task_id = loaded.contract.task_id
     pages = [
         ("overview", gettext("Overview")),
+        ("timeline", gettext("Timeline")),
         ("policy", gettext("Approval policy")),
         ("events", gettext("Events")),
     ]

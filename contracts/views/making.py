@@ -12,6 +12,7 @@ from contracts.exports.definition import CASE_LANGUAGES, CASES, blank, case, def
 from contracts.exports.reading import read_document
 from contracts.forms.making import BlankForm, CaseForm, CopyForm, ImportForm, MakeForm
 from contracts.forms.words import said
+from contracts.forms.worksheet import Sheet
 from contracts.gates.creating import create_contract
 from contracts.models import Contract, Team
 from contracts.rules.document import LISTS, Document, check_document
@@ -37,8 +38,10 @@ CASE_WORDS = {
     "archive-photographs": _("Archive photographs: searchable descriptions, accepted one by one"),
     "museum-label": _("Museum label: one label, approved overnight and published once"),
 }
+WORKSHEET = "worksheet"  # where the form of the worksheet comes from
 OFFERED_COPIES = 50
 SHOWN_PROBLEMS = 200
+SHOWN_NAMESAKES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ def new_contract(request: HttpRequest) -> HttpResponse:
         return render(request, "contracts/new.html", {"nav_here": "new", "teamless": True}, status=status)
     if request.method != "POST":
         return _page(request, way, _form(request, way, teams))
+    if asked == WORKSHEET:
+        return _take_in(request, teams)
     form = _form(request, way, teams, posted=True)
     if request.POST.get("step") == "edit":
         return _page(request, way, _form(request, way, teams, again=True))
@@ -73,6 +78,18 @@ def new_contract(request: HttpRequest) -> HttpResponse:
     if form.cleaned_data["digest"] != document.digest:
         return _show(request, way, form, document, changed=True)
     return _create(request, way, form, teams, document)
+
+
+def _take_in(request: HttpRequest, teams: list[Team]) -> HttpResponse:
+    """Show a worksheet as the import of a document, which may still get another id and another team."""
+    sheet = Sheet(request.POST, whole=True)
+    if not sheet.is_valid():  # sent here without having been looked at there
+        return redirect("contracts:worksheet")
+    text = sheet.json(now=timezone.now())
+    form = ImportForm({"text": text, "team": teams[0].slug}, teams=teams)
+    if not form.is_valid():
+        return _page(request, "import", form, status=422)
+    return _show(request, "import", form, _document("import", form))
 
 
 def _teams_of(user: Any) -> Any:
@@ -158,6 +175,7 @@ def _page(request: HttpRequest, way: str, form: MakeForm, *, status: int = 200, 
         "confirming": preview is not None and not bad,
         "has_errors": bad,
         "carried": _carried(form, preview) if preview is not None and not bad else [],
+        "namesakes": _namesakes(request, preview) if preview is not None and not bad else [],
         "copyable": _copyable(request) if way == "copy" and preview is None else [],
         "bad_words": _bad_words(preview.problem_count) if preview is not None and bad else "",
         **more,
@@ -182,6 +200,14 @@ def _carried(form: MakeForm, preview: Preview) -> list[tuple[str, str]]:
     if "content" in form.cleaned_data and not preview.resend:
         carried.append(("text", form.cleaned_data["content"].decode()))
     return [*carried, ("digest", preview.document.digest)]
+
+
+def _namesakes(request: HttpRequest, preview: Preview) -> list[str]:
+    """Return the task ids of contracts of the same title; what the person may not see is not among them."""
+    document = preview.document
+    same = Contract.objects.visible_to(request.user).filter(title__iexact=document.identity["title"])
+    ids = same.exclude(task_id=document.task_id).order_by("-id").values_list("task_id", flat=True)
+    return list(ids[:SHOWN_NAMESAKES])
 
 
 def _copyable(request: HttpRequest) -> list[tuple[str, str]]:

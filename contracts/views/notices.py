@@ -1,22 +1,26 @@
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import get_language, gettext
-from django.views.decorators.http import require_http_methods
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.vary import vary_on_headers
 
-from contracts.forms.notices import MailAddressForm, address_of, reason, told, until
-from contracts.gates.reading import mark_all_read, mark_read, set_mail_address
+from contracts.forms.notices import address_of, reason, told, until
+from contracts.gates.reading import mark_all_read, mark_read
 from contracts.models import Contract, Notice
 from contracts.rules.notices import Told
+from contracts.views.loading import Asked
+from contracts.views.standing import COUNTED
 
 PER_PAGE = 25
 LARGEST = 2**63 - 1
+# A notice bears the time at which its transaction began, and is seen when that has ended.
+SLACK = timedelta(seconds=5)
 
 
 @dataclass(slots=True)
@@ -33,13 +37,11 @@ class Line:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def notice_list(request: HttpRequest) -> HttpResponse:
+@vary_on_headers("HX-Request")
+def notice_list(request: Asked) -> HttpResponse:
     if request.method != "POST":
-        return _page(request, MailAddressForm(initial={"email": request.user.email}))  # type: ignore[union-attr]
-    deed = request.POST.get("deed")
-    if deed == "address":
-        return _set_address(request)
-    number = request.POST.get("notice", "")
+        return _page(request)
+    deed, number = request.POST.get("deed"), request.POST.get("notice", "")
     if deed not in ("read", "read_all") or not _is_id(number):
         return HttpResponseBadRequest()
     if deed == "read":
@@ -49,37 +51,45 @@ def notice_list(request: HttpRequest) -> HttpResponse:
     return redirect("contracts:notices")
 
 
+@require_safe
+def news(request: Asked) -> HttpResponse:
+    """What was told since an open page was made: the newest of it, how many more, and the count of all unread."""
+    try:
+        since = parse_datetime(request.GET.get("since", ""))
+    except ValueError:
+        since = None
+    if since is None or timezone.is_naive(since):
+        return HttpResponseBadRequest()
+    unread = Notice.objects.of(request.user).unread().filter(made_at__gt=since - SLACK)
+    told = [*unread.select_related("contract")[: COUNTED + 1]]
+    context = {
+        "line": _lines(request, told[:1])[0] if told else None,
+        "more": max(0, len(told) - 1),
+    }
+    response = render(request, "contracts/news.html", context)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
 def _is_id(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= LARGEST
 
 
-def _set_address(request: HttpRequest) -> HttpResponse:
-    form = MailAddressForm(request.POST)
-    if not form.is_valid():
-        return _page(request, form, status=422)
-    email = form.cleaned_data["email"]
-    set_mail_address(request.user, email, language=get_language() or "")
-    said = (
-        gettext("Notices are mailed to %(address)s from now on.")
-        if email
-        else gettext("No notice is mailed.")
-    )
-    messages.success(request, said % {"address": email})
-    return redirect("contracts:notices")
-
-
-def _page(request: HttpRequest, form: MailAddressForm, *, status: int = 200) -> HttpResponse:
+def _page(request: Asked) -> HttpResponse:
     notices = Notice.objects.of(request.user).select_related("contract")
     page = Paginator(notices, PER_PAGE).get_page(request.GET.get("page"))
     context: dict[str, Any] = {
-        "form": form,
         "page": page,
         "lines": _lines(request, [*page.object_list]),
         "newest": notices.values_list("pk", flat=True).order_by("-pk").first(),
         "now": timezone.now(),
         "nav_here": "notices",
     }
-    return render(request, "contracts/notices.html", context, status=status)
+    # A page that comes back through the history is a whole one; what asks by itself gets the list alone.
+    part = "#told" if request.htmx and not request.htmx.boosted else ""
+    response = render(request, f"contracts/notices.html{part}", context)
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 def _lines(request: HttpRequest, notices: list[Notice]) -> list[Line]:

@@ -31,6 +31,7 @@ from contracts.views.holding import holding_context
 from contracts.views.life import ENDED, missing_by_section, offers
 from contracts.views.loading import contract_context, load_contract
 from contracts.views.operating import operator_offers
+from contracts.views.timeline import newest_timeline
 
 RECENT_EVENTS, RECENT_ATTEMPTS = 10, 5
 # The colour and shape of a drill's result; the word stands beside it.
@@ -71,6 +72,7 @@ def overview(request: HttpRequest, task_id: str) -> HttpResponse:
         **_work(contract),
         "gauges": gauges(contract),
         "grid": _grid(contract),
+        **newest_timeline(contract, now),
         "attempts": Attempt.objects.of(contract.pk).order_by("-number")[:RECENT_ATTEMPTS],
         "events": [told(event) for event in _recent(contract)],
     }

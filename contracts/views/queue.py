@@ -73,7 +73,9 @@ def approvals(request: Asked) -> HttpResponse:
         ENDED: _ended(request.user, now),
     }
     counts = {name: found.count() for name, found in sets.items()}
-    page: Page[Any] = Paginator(sets[chosen], PER_PAGE).get_page(request.GET.get("page", 1))
+    paginator = Paginator(sets[chosen], PER_PAGE)
+    paginator.count = counts[chosen]  # counted already
+    page: Page[Any] = paginator.get_page(request.GET.get("page", 1))
     context = {
         "tabs": [Tab(name, label, counts[name], name == chosen) for name, label in TABS.items()],
         "chosen": chosen,

@@ -63,7 +63,7 @@ class Former:
     @property
     def following(self) -> int:
         """Return the number of the round that would be opened."""
-        return self.newest.round + 1
+        return int(self.newest.round) + 1
 
     @property
     def parameters(self) -> str:

@@ -22,12 +22,13 @@ from contracts.models import ROWS, Contract
 from contracts.rules.parts import Part, parts_of
 from contracts.rules.states import ContractState, ObjectState
 from contracts.rules.verdict import Verdict
-from contracts.rules.vocabulary import PLANE_QUESTIONS, Measure, Plane, Right, Section
+from contracts.rules.vocabulary import PLANE_QUESTIONS, Measure, Plane, Right, Section, SectionState
 from contracts.views.asking import ask_refusal
 from contracts.views.drilled import DrillOffer, drill_offer, runs_behind
 from contracts.views.holding import holding_context
-from contracts.views.life import ENDED
+from contracts.views.life import ENDED, anchor_of
 from contracts.views.loading import Asked, Loaded, contract_context, load_contract, missing_in
+from contracts.views.presence import others_in
 from contracts.views.tables import Cell, ShownRow, all_cells, headings, is_open, may_select, shown_row
 
 PAGE_SIZE = 50
@@ -83,10 +84,11 @@ def section(request: Asked, task_id: str, section: str) -> HttpResponse:
     loaded = load_contract(request, task_id, wanted)
     if request.method == "POST":
         return _save(request, loaded, Section(section))
-    blocks = [make_block(request, loaded, part) for part in parts_of(section)]
-    return render(
-        request, "contracts/section.html", section_context(loaded, Section(section)) | {"blocks": blocks}
-    )
+    context = section_context(loaded, Section(section)) | {
+        "blocks": [make_block(request, loaded, part) for part in parts_of(section)],
+        "others": others_in(loaded, Section(section), request.user),
+    }
+    return render(request, "contracts/section.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -122,7 +124,8 @@ def section_context(loaded: Loaded, section: Section) -> dict[str, Any]:
     return context | {
         "section": section,
         "section_state": context["section_states"][section],
-        "lacking": lacking,
+        "lacking": [(anchor_of(thing), thing) for thing in lacking],
+        "all_complete": set(context["section_states"].values()) == {SectionState.COMPLETE},
         "next_section": _after(section),
         "may_mark": loaded.may(Right.FILL) and loaded.contract.state != ContractState.CANCELLED,
     }
@@ -229,7 +232,9 @@ def row_form(part: Part, row: Any, posted: Any = None) -> RowForm:
     if part.name == "plane":
         form.row_title = gettext(Plane(row.plane).label)
         form.row_question = gettext(PLANE_QUESTIONS[Plane(row.plane)])
+        form.row_anchor = f"row-plane-{row.plane}"
     elif part.name == "limit":
+        form.row_anchor = f"row-limit-{row.measure}"
         form.row_title = gettext(Measure(row.measure).label)
         if row.measure != Measure.COST:
             del form.fields["currency"]
@@ -242,6 +247,9 @@ def _grid_forms(part: Part, rows: list[Any], posted: Any = None) -> list[RowForm
     for form in forms[1:]:
         for one in form.fields.values():
             one.help_text = ""
+    for form, row in zip(forms, rows, strict=True):
+        if part.name == "limit" and row.measure == Measure.FAILED_RECOVERIES:
+            form.fields["cap"].help_text = gettext("This one must have a cap; 3 is usual.")
     return forms
 
 

@@ -8,18 +8,16 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from contracts.gates.approving import read_decider
-from contracts.gates.beats import database_now
-from contracts.gates.binding import ASKED, Present, current_policy
+from contracts.gates.binding import ASKED, Present
 from contracts.gates.looking import SEEN_FOR
-from contracts.gates.requesting import ASKABLE, writers_of
+from contracts.gates.requesting import ASKABLE, Writers, writers_of
 from contracts.gates.rows import not_open
-from contracts.models import Approval, ApprovalVote, Artefact, Event, Operation, Presence
+from contracts.models import Approval, ApprovalVote, Artefact, Event, Operation, Presence, roles_of
 from contracts.rules.approving import MEMBERS, Decider, Difference, Policy, may_decide
 from contracts.rules.refusals import refusal
 from contracts.rules.states import ApprovalState
 from contracts.rules.verdict import Verdict
-from contracts.rules.vocabulary import ActorKind
+from contracts.rules.vocabulary import ActorKind, Right
 from contracts.rules.wording import Change, LabelText, label_text, shortened, word_changes
 from contracts.views.confirming import confirmed
 from contracts.views.loading import Loaded
@@ -48,6 +46,7 @@ class Shown:
     difference: Difference | None
     decider: Decider
     user: Any
+    asked_kind: str = ""  # of the actor who asked, where it was read already
 
     @property
     def state(self) -> ApprovalState:
@@ -69,9 +68,9 @@ class Shown:
         """Return the code of what keeps this person from deciding now, or an empty text."""
         if self.state is ApprovalState.PENDING and self.loaded.contract.state not in ASKABLE:
             return "not_open"
-        writers = writers_of(self.loaded.contract, self.item.draft) if self.open else frozenset()
+        writers = self.writers.names if self.open and self.writers else ()
         return may_decide(
-            replace(self.item.item(), writers=writers),
+            replace(self.item.item(), writers=frozenset(writers)),
             self.decider,
             self.policy,
             present=self.difference,
@@ -155,9 +154,23 @@ class Shown:
         return ", ".join(person.get_full_name() or person.get_username() for person in people)
 
     @cached_property
+    def writers(self) -> Writers | None:
+        """Return who wrote the draft, if there is one."""
+        draft = self.item.draft
+        return writers_of(self.loaded.contract, draft) if draft is not None else None
+
+    @property
+    def came_along(self) -> bool:
+        """Tell whether the editor named is only who created the contract, with the draft already in it."""
+        if self.item.last_editor != self.loaded.contract.created_by:
+            return False
+        return self.writers is not None and self.writers.came_along
+
+    @property
     def operation(self) -> Operation:
         """Return the operation the item is about, with its tool and object."""
-        return Operation.objects.joined().get(pk=self.item.operation_id, contract=self.item.contract_id)
+        operation: Operation = self.item.operation
+        return operation
 
     @cached_property
     def asked_by(self) -> ActorKind:
@@ -173,7 +186,7 @@ class Shown:
                 contract=self.item.contract_id, part="approval", act="request", subject=first
             )
         )
-        kind = asked.values_list("actor_kind", flat=True).first()
+        kind = self.asked_kind or asked.values_list("actor_kind", flat=True).first()
         return ActorKind(kind) if kind else ActorKind.WORKER
 
     @cached_property
@@ -266,19 +279,36 @@ class Shown:
 
 def shown_item(request: HttpRequest, loaded: Loaded, item: Approval) -> Shown:
     """Return the item as it stands now for the person at the browser."""
-    known = confirmed(request)
+    now: datetime = item.read_at  # type: ignore[attr-defined]
+    present = Present(loaded.contract, [item], read_whole=True)
     shown = Shown(
         loaded=loaded,
         item=item,
-        now=database_now(),
-        policy=current_policy(loaded.contract),
+        now=now,
+        policy=present.policy,
         difference=None,
-        decider=read_decider(loaded.contract, loaded.actor, request.user, known.at, known.second_factor_at),
+        decider=_decider(request, loaded, item),
         user=request.user,
+        asked_kind="" if item.passed_from else present.asked_by.get(item.item_id, ""),
     )
     if shown.live:
-        shown.difference = Present(loaded.contract, [item]).difference(item)
+        shown.difference = present.difference(item)
     return shown
+
+
+def _decider(request: HttpRequest, loaded: Loaded, item: Approval) -> Decider:
+    """Return who looks, by what this request has read of the person already; the gate reads all of it afresh."""
+    known = confirmed(request)
+    user: Any = request.user  # nobody comes here without having logged in
+    return Decider(
+        name=loaded.actor.name,
+        kind=loaded.actor.kind,
+        may_decide=loaded.may(Right.DECIDE),
+        confirmed_at=known.at,
+        second_factor_at=known.second_factor_at,
+        known_as=frozenset({user.get_username(), user.get_full_name()}),
+        roles=roles_of(user, loaded.contract.team_id) if item.passed_to else frozenset(),
+    )
 
 
 def place_of(item: Approval) -> str:

@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 
 from contracts.api import wording
+from contracts.api.outages import SENTENCES as OUTAGES
 from contracts.api.reference import document
 from contracts.api.statuses import STATUSES, status_of
 from contracts.rules.refusals import SENTENCES
@@ -37,6 +38,8 @@ def test_every_refusal_is_on_the_page_of_refusals_and_in_the_openapi_document():
     for code in SENTENCES:
         assert f'id="{code}"' in page
         assert code in listed
+    for code in ("server_error", *OUTAGES):  # no refusals, but problem documents lead here from them too
+        assert f'id="{code}"' in page
 
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])

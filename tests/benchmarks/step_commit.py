@@ -3,18 +3,14 @@
 import contextlib
 import importlib
 import os
-import secrets
-import shutil
 import statistics
-import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import psycopg
 
 from tests.benchmarks.contenders import MOST, Place
+from tests.benchmarks.places import server
 from tests.benchmarks.writers import Team, team
 
 MODULES = ("raw", "langgraph_sync", "restate_steps", "dbos_steps", "gate", "http_client")
@@ -43,7 +39,7 @@ Figures = dict[tuple[str, int], list[float]]
 
 def run() -> list[dict[str, Any]]:
     """Measure everything that is here, print the table, and return its rows."""
-    with _place() as place, contextlib.ExitStack() as running:
+    with server(durable=True) as place, contextlib.ExitStack() as running:
         teams = _teams(place, running)
         figures = _measure(teams, place)
     rows = [
@@ -52,26 +48,6 @@ def run() -> list[dict[str, Any]]:
     ]
     _print(rows)
     return rows
-
-
-@contextlib.contextmanager
-def _place() -> Iterator[Place]:
-    """A fresh database that is synced to disk, and the settings that Django reads from the environment."""
-    from workbench.postgres import EmbeddedPostgres
-
-    folder = Path(tempfile.mkdtemp(prefix="workbench-benchmark-"))
-    try:
-        with EmbeddedPostgres(folder) as address:
-            os.environ |= {
-                "DATABASE_URL": address,
-                "WORKBENCH_DATA": str(folder),
-                "WORKBENCH_SECRET_KEY": secrets.token_urlsafe(64),
-                "WORKBENCH_POOL": "0",
-                "DJANGO_SETTINGS_MODULE": "workbench.settings",
-            }
-            yield Place(address, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _teams(place: Place, running: contextlib.ExitStack) -> list[Team]:

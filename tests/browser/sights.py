@@ -44,6 +44,9 @@ _page_of("overview_of_an_empty_draft", "overview", EMPTY)
 _page_of("overview_of_a_draft", "overview", DRAFT)
 _page_of("overview_of_a_full_contract", "overview", FULL)
 _page_of("events", "events", FULL)
+_page_of("timeline", "timeline", FULL)
+_page_of("timeline_of_nothing", "timeline", EMPTY)
+_page_of("states", "states")
 _page_of("export", "export", FULL)
 _page_of("sharing", "sharing", DRAFT)
 _page_of("leaving_draft_too_early", "act", EMPTY, "leave-draft")
@@ -63,14 +66,44 @@ for _way in ("blank", "case", "copy", "import"):
 
 
 _page_of("notices", "notices")
+_page_of("worksheet", "worksheet")
+for _name in ("mail_preferences", "glossary", "keyboard", "style"):
+    _page_of(_name, _name)
 
 
 @sight
 def mail_address_refused(walker: Walker) -> None:
-    walker.go("notices")
+    walker.go("mail_preferences")
     walker.page.fill("[name=email]", "nobody")
     walker.page.click("#address button.deed")
     expect(walker.page.locator(".error-summary")).to_be_visible()
+
+
+@sight
+def worksheet_filled(walker: Walker) -> None:
+    walker.go("worksheet")
+    walker.page.click("[data-add=source]")
+    walker.page.fill("[name=source-1-source_id]", "P-1")
+    walker.page.fill("[name=identity-purpose]", "AK" + "IA" + "ABCDEFGHIJKLMNOP")
+    expect(walker.page.locator("[data-told]")).to_be_visible()
+    walker.page.fill("[name=identity-purpose]", "")
+    walker.page.click(".sticky [value=preview]")
+    expect(walker.page.locator("#preview")).to_be_visible()
+
+
+@sight
+def worksheet_refused(walker: Walker) -> None:
+    walker.go("worksheet")
+    walker.page.fill("[name=identity-purpose]", "AK" + "IA" + "ABCDEFGHIJKLMNOP")
+    walker.page.click(".sticky [value=preview]")
+    expect(walker.page.locator(".error-summary")).to_be_visible()
+
+
+@sight
+def clearing_the_worksheet(walker: Walker) -> None:
+    walker.go("worksheet")
+    walker.page.click("[data-clear]")
+    expect(walker.page.locator("#clear")).to_be_visible()
 
 
 @sight
@@ -145,6 +178,23 @@ def identity_refused(walker: Walker) -> None:
     walking.field(walker.page.locator("#part-identity"), "title").fill("")
     walker.page.click("#part-identity button.deed")
     expect(walker.page.locator(".error-summary")).to_be_visible()
+
+
+@sight
+def draft_offered(walker: Walker) -> None:
+    walker.go("section", DRAFT, "identity")
+    block = walker.page.locator("#part-identity")
+    walking.field(block, "purpose").fill("Typed and not saved")
+    expect(block.locator("[data-told]")).to_be_visible()
+    walker.page.reload()
+    block.locator(".draft [value=compare]").click()
+
+
+@sight
+def leaving_with_drafts(walker: Walker) -> None:
+    draft_offered(walker)
+    walker.page.evaluate("document.querySelector('[data-logout]').requestSubmit()")
+    expect(walker.page.locator("#logout")).to_be_visible()
 
 
 @sight

@@ -8,16 +8,9 @@ from tests import builders, people
 from tests.browser.test_accessibility import looked_at, person_at
 from tests.browser.walking import Walker
 from tests.drilled import HELD, a_done_run, a_run, begun, found, not_expressible
-from tests.drills.queueing import background_worker, forget_jobs
+from tests.drills.queueing import background_worker
 
 TASK = "drilled-in-the-browser"
-
-
-@pytest.fixture(autouse=True)
-def _an_empty_queue(transactional_db):
-    forget_jobs()
-    yield
-    forget_jobs()
 
 
 def test_a_window_is_run_from_the_page_and_its_cell_fills(open_browser, team, tmp_path):

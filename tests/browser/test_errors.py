@@ -122,3 +122,27 @@ def the_contract():
     from contracts.models import Contract
 
     return Contract.objects.get(task_id=TASK)
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_a_refused_clipboard_is_told_on_a_line_of_its_own(open_browser, team, language):
+    draft = builders.a_draft(team, task_id=TASK)
+    builders.a_row(draft, "source")
+    walker = Walker(open_browser(people.owner(team), language=language), language)
+    refused = "void (navigator.clipboard.writeText = async () => { throw new Error(); })"
+    for place, button in (
+        (("section", TASK, "sources"), "td .copy"),
+        (("overview", TASK), "main .quiet .copy"),
+        (("export", TASK), "[data-copy-url]"),
+    ):
+        walker.go(*place)
+        walker.page.evaluate(refused)
+        pressed = walker.page.locator(button).first
+        pressed.click()
+        told = walker.page.locator(".copy-told")
+        expect(told).to_be_visible()
+        assert told.bounding_box()["y"] >= pressed.bounding_box()["y"] + pressed.bounding_box()["height"] / 2
+        around = told.locator("xpath=..")
+        assert around.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
+        assert around.evaluate("one => one.lastElementChild.className") == "copy-told"
+        assert walker.page.evaluate("getSelection().toString()").strip()

@@ -23,6 +23,20 @@ def objects(walker):
     return walker
 
 
+@pytest.mark.parametrize(
+    ("row", "name"), [("#row-limit-failed_recoveries_per_step", "cap"), ("#part-gate", "named_person")]
+)
+def test_what_is_missing_leads_into_the_field_that_is_empty(open_browser, team, row, name):
+    builders.a_draft(team, task_id="fresh")
+    walker = Walker(open_browser(people.owner(team)))
+    walker.go("overview", "fresh")
+    link = walker.page.locator(f"a[href$='{row}']").first
+    link.focus()
+    with walker.leaving():
+        walker.page.keyboard.press("Enter")
+    expect(field(walker.page.locator(row), name)).to_be_focused()
+
+
 def test_the_first_tab_leads_past_the_head_of_the_page(objects):
     objects.page.keyboard.press("Tab")
     expect(objects.page.locator("a.skip")).to_be_focused()
@@ -73,6 +87,26 @@ def test_the_keys_can_be_switched_off_and_stay_off(objects):
     objects.page.keyboard.press("?")
     expect(objects.page.locator("#search-object")).not_to_be_focused()
     expect(objects.page.locator("dialog#keys")).to_be_hidden()
+
+
+def test_the_link_in_the_foot_opens_the_list_without_a_key(objects):
+    objects.page.click("footer a[data-show=keys]")
+    expect(objects.page.locator("dialog#keys")).to_be_visible()
+
+
+def test_the_keys_can_be_switched_off_and_on_again_on_their_page(walker):
+    walker.go("keyboard")
+    walker.page.uncheck("#keys-here")
+    expect(walker.page.locator("#keys-on")).not_to_be_checked()
+    walker.go("list")
+    walker.page.keyboard.press("?")
+    expect(walker.page.locator("dialog#keys")).to_be_hidden()
+    walker.go("keyboard")
+    expect(walker.page.locator("#keys-here")).not_to_be_checked()
+    walker.page.check("#keys-here")
+    walker.page.keyboard.press("Tab")
+    walker.page.keyboard.press("?")
+    expect(walker.page.locator("dialog#keys")).to_be_visible()
 
 
 def test_the_focus_is_in_the_form_while_a_row_is_edited_and_at_the_row_afterwards(objects):
@@ -133,7 +167,11 @@ def test_the_focus_is_never_lost_by_saving_a_section(walker):
 
 def test_the_focus_is_never_lost_by_marking_a_section(objects):
     objects.page.locator("#mark button").press("Enter")
-    expect(objects.page.locator("#mark button[value=yes]")).to_be_focused()
+    told = objects.page.locator("#mark span[data-focus]")
+    expect(told).to_be_focused()
+    objects.page.keyboard.press("Enter")  # a second time by mistake takes nothing back
+    expect(told).to_be_focused()
+    expect(objects.page.locator("#mark button[value=yes]")).to_be_visible()
 
 
 def test_the_focus_is_at_what_was_done_after_an_act_on_objects(objects):

@@ -59,13 +59,13 @@ def rolling_back_ahead(walker: Walker) -> None:
     OPERATING["operating_roll-back"](walker)
     walker.page.select_option("[name=checkpoint_id]", "cp-0001")
     walker.page.click("button[name=show]")
-    expect(walker.page.locator("button.danger")).to_be_visible()
+    expect(walker.page.locator("main button.danger")).to_be_visible()
 
 
 @operating
 def taking_over_refused(walker: Walker) -> None:
     OPERATING["operating_take-over"](walker)
-    walker.page.click("button.danger")
+    walker.page.click("main button.danger")
     expect(walker.page.locator(".error-summary a[href='#id_reason']")).to_be_visible()
 
 

@@ -6,11 +6,8 @@ import subprocess
 import sys
 import time
 
-from django.db import connection
-
 from contracts.drills.processes import ROOT
 from contracts.drills.surroundings import database_url
-from contracts.gates.drilling import QUEUE
 
 PATIENCE = 120
 
@@ -41,10 +38,3 @@ def until(seen):
         assert time.monotonic() < end
         time.sleep(0.1)
     return found
-
-
-def forget_jobs():
-    """Empty the queue: its tables belong to no app of ours, so no test empties them by itself."""
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM procrastinate_jobs WHERE queue_name = %s", [QUEUE])
-        cursor.execute("DELETE FROM procrastinate_workers")

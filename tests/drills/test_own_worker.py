@@ -93,3 +93,16 @@ def test_a_program_that_is_not_here_is_refused(drill):
 def test_the_proxy_is_for_our_own_workers_only(drill):
     cell = drill.run(worker(), Window.RECEIPT_LOST, Target.PROXY)
     assert cell.verdict is WindowVerdict.NOT_EXPRESSIBLE
+
+
+def test_it_is_told_nothing_of_how_the_workbench_is_run(drill, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_SMTP", "smtps://us:secret-of-the-mail@mail.example.org")
+    monkeypatch.setenv("PGPASSWORD", "secret-of-the-database")
+    told = tmp_path / "told"
+    spying = tmp_path / "spying.sh"
+    spying.write_text(f"env >>{told}\n" + SCRIPT.read_text("utf-8"), "utf-8")
+    drill.run(worker(spying), Window.AFTER_COMMIT, Target.PLAIN)
+    names = {line.partition("=")[0] for line in told.read_text("utf-8").splitlines()}
+    assert any(name.startswith("DRILL_") for name in names)
+    assert "secret" not in told.read_text("utf-8")
+    assert not {"DATABASE_URL", "WORKBENCH_SECRET_KEY", "WORKBENCH_SMTP", "PGPASSWORD"} & names

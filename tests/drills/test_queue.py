@@ -1,32 +1,34 @@
 """Runs asked for on a page: carried out one at a time, stopped, and found when their worker was killed."""
 
 import json
+import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 
 import psutil
 import pytest
+from django.db import connection
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from contracts.drills.adapter import Adapter
-from contracts.drills.processes import MARK
+from contracts.drills.processes import MARK, ROOT
 from contracts.drills.storing import bury_dead, carry_out, lives
+from contracts.drills.surroundings import database_url
 from contracts.gates.drilling import ask_to_stop
 from contracts.models import DrillRun, WindowRow
 from tests import builders
 from tests.drilled import OTTO, a_run, begun
-from tests.drills.queueing import background_worker, forget_jobs, until
+from tests.drills.queueing import background_worker, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def _an_empty_queue(transactional_db, tmp_path, settings):
+def _a_data_folder(tmp_path, settings):
     settings.WORKBENCH_DATA = tmp_path
-    forget_jobs()
-    yield
-    forget_jobs()
 
 
 def mark_in(folder):
@@ -85,6 +87,21 @@ def test_a_run_whose_worker_was_killed_is_found_and_the_next_is_carried_out(tmp_
         until(lambda: not ProcrastinateJob.objects.exists())
         assert not mark_in(tmp_path)
     assert WindowRow.objects.get(contract=contract, window="before_commit").verdict == ""
+
+
+def test_a_job_whose_worker_was_killed_before_the_run_began_is_handed_out_again(tmp_path):
+    run = a_run(windows=["before_commit"], repeat=1)
+    taker = [sys.executable, "-m", "tests.drills.taker"]
+    environment = os.environ | {"DATABASE_URL": database_url(), "WORKBENCH_DATA": str(tmp_path)}
+    assert subprocess.run(taker, cwd=ROOT, env=environment, check=False).returncode == -signal.SIGKILL
+    assert (stands(run), ProcrastinateJob.objects.get().status) == ("queued", "doing")
+    with connection.cursor() as cursor:  # its last sign of life was a minute ago
+        cursor.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 minute'")
+        assert cursor.rowcount == 1
+    with background_worker(tmp_path):
+        until(lambda: stands(run) not in ("queued", "running"))
+    assert (run.state, run.results.get().counters["expected"]) == ("done", 8)
+    assert "is handed out again" in tmp_path.joinpath("worker.log").read_text()
 
 
 def test_a_run_is_stopped_and_so_is_one_whose_worker_is_told_to_end(tmp_path):

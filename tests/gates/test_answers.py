@@ -143,3 +143,22 @@ def test_a_twin_meanwhile_is_told_that_the_key_is_running(held):
     first.join(30)
     assert told == [b"done"]
     assert StoredAnswer.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_held_key_is_locked_by_a_transaction_and_never_by_the_session_of_a_page():
+    """A pooler gives sessions away between transactions: a lock of the session would be lost, or stay for ever."""
+
+    def locks(own):
+        which = "=" if own else "<>"
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid {which} pg_backend_pid() "
+                "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            )
+            return cursor.fetchone()[0]
+
+    contract = builders.a_draft()
+    with answering(asked(contract, held=True)):
+        assert (locks(own=True), locks(own=False)) == (0, 1)
+    assert (locks(own=True), locks(own=False)) == (0, 0)

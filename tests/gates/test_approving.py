@@ -8,7 +8,7 @@ from contracts.gates.beats import database_now
 from contracts.gates.binding import current_policy
 from contracts.gates.form_keys import make_form_key
 from contracts.gates.lifecycle import cancel
-from contracts.gates.requesting import request_approval, withdraw
+from contracts.gates.requesting import request_approval, withdraw, writers_of
 from contracts.gates.rows import add_row, edit_row
 from contracts.models import Approval, ApprovalPolicy, ApprovalVote, Event, Operation
 from contracts.rules.parts import PARTS
@@ -116,6 +116,7 @@ def test_who_stored_a_text_is_known_whoever_is_named_as_its_author(contract, nam
     assert noted.allowed
     item = ask(contract, draft_id=name)
     assert (item.author, item.last_editor) == ("Ghost", "olga")
+    assert not writers_of(contract, item.draft).came_along
     assert_refused(contract, "own_draft", decide, **word(item, people.owner(contract.team)))
 
 
@@ -125,6 +126,7 @@ def test_who_brought_a_text_in_by_a_document_cannot_decide_on_it():
     builders.a_row(contract, "operation")
     item = ask(contract)
     assert (item.author, item.last_editor) == ("olga", "olga")
+    assert writers_of(contract, item.draft).came_along
     assert_refused(contract, "own_draft", decide, **word(item, people.owner(contract.team)))
 
 

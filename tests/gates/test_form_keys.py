@@ -25,6 +25,10 @@ def test_it_refuses_the_key_of_another_person(item):
     assert check_form_key(make_form_key(item, dora), item, carla) == "form_key_wrong"
 
 
-@pytest.mark.parametrize("key", ["", "forged", signing.dumps(7, salt=SALT), signing.dumps([1], salt="other")])
+@pytest.mark.parametrize(
+    "key",
+    ["", "forged", signing.dumps(7, salt=SALT), signing.dumps([1], salt="other")],
+    ids=["empty", "forged", "another kind", "another use"],  # a signature has a time in it
+)
 def test_it_refuses_what_it_did_not_sign_for_this_use(item, key):
     assert check_form_key(key, item, person("carla", item.contract.team)) == "form_key_wrong"

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from contracts.gates.beats import database_now
-from contracts.gates.looking import KEPT_FOR, look
+from contracts.gates.looking import KEPT_FOR, leave, look
 from contracts.models import Presence
 from tests import builders, people
 from tests.gates.watching import events_of, snapshot
@@ -34,3 +34,13 @@ def test_several_people_look_and_what_is_long_ago_is_forgotten():
     Presence.objects.update(seen_at=database_now() - KEPT_FOR - timedelta(minutes=1))
     look(contract_id=contract.pk, place="item-1", user=otto)
     assert list(Presence.objects.values_list("person__username", flat=True)) == [otto.username]
+
+
+def test_whoever_leaves_is_seen_nowhere_and_nobody_else_is_taken_away():
+    contract = builders.a_draft()
+    carla, otto = people.curator(contract.team), people.operator(contract.team)
+    for place in ("item-1", "section:objects"):
+        look(contract_id=contract.pk, place=place, user=carla)
+        look(contract_id=contract.pk, place=place, user=otto)
+    leave(carla)
+    assert [row.person for row in Presence.objects.all()] == [otto, otto]

@@ -1,8 +1,8 @@
 import pytest
 
-from contracts.gates.mailing import claim_mail, settle_mail, withhold_mail
-from contracts.models import Notice
-from contracts.rules.notices import MailState
+from contracts.gates.mailing import choose_mail, claim_mail, settle_mail, withhold_mail
+from contracts.models import Muted, Notice
+from contracts.rules.notices import MailState, Told
 from tests import builders, people
 from tests.notices import a_notice
 
@@ -58,3 +58,14 @@ def test_a_withheld_mail_cannot_be_claimed_and_a_claimed_one_not_withheld(notice
 
 def test_nothing_is_claimed_that_is_not_there():
     assert not claim_mail(1)
+
+
+def test_what_is_not_wanted_by_mail_is_let_go_when_it_would_be_claimed_and_wanted_anew_later(notice):
+    choose_mail(notice.person, [Told.SENT_BACK])
+    assert set(Muted.objects.values_list("kind", flat=True)) == {kind.value for kind in Told} - {
+        Told.SENT_BACK.value
+    }
+    assert not claim_mail(notice.pk)
+    assert state(notice) == MailState.NONE
+    choose_mail(notice.person, Told)
+    assert not Muted.objects.exists()

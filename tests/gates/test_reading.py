@@ -1,6 +1,12 @@
 import pytest
 
-from contracts.gates.reading import choose_language, mark_all_read, mark_read, set_mail_address
+from contracts.gates.reading import (
+    choose_language,
+    mark_all_read,
+    mark_read,
+    mark_read_about,
+    set_mail_address,
+)
 from contracts.models import Notice, Reader
 from contracts.rules.notices import MailState
 from tests import builders, people
@@ -33,6 +39,13 @@ def test_only_the_named_notices_are_read(carla, notices):
 def test_all_means_all_that_had_been_seen(carla, notices):
     assert mark_all_read(carla, up_to=notices[1].pk) == 2
     assert unread(carla) == {notices[2].pk}
+
+
+def test_about_one_item_means_nothing_about_another_or_of_another_contract(carla, notices):
+    contract, other = notices[0].contract_id, builders.a_draft(builders.a_team()).pk
+    assert mark_read_about(carla, contract_id=other, item_id="A-1") == 0
+    assert mark_read_about(carla, contract_id=contract, item_id="A-2") == 0
+    assert mark_read_about(carla, contract_id=contract, item_id="A-1") == 3
 
 
 def test_nobody_reads_for_somebody_else(carla, notices):

@@ -55,8 +55,8 @@ def test_an_approval_is_used_in_the_transaction_that_stores_sending(at_work):
     assert [(event.act, event.part) for event in events] == [
         ("use", "approval"),
         ("dispatch", "operation"),
-        ("add", "usage"),
     ]
+    assert events[-1].after["usage"] == {"tool_attempts": "1"}
     assert UsageEntry.objects.of(at_work.pk).last().step == operation.step
 
 

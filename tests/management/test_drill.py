@@ -1,13 +1,17 @@
 import json
+import os
 import shlex
+import subprocess
 import sys
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from contracts.drills.processes import ROOT
 from contracts.models import DrillResult, DrillRun, WindowRow
 from tests import builders
+from workbench.postgres import EmbeddedPostgres
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OWN = shlex.join([sys.executable, "-m", "tests.drills.scripted", "files"])
@@ -91,3 +95,28 @@ def test_it_refuses_a_contract_that_is_not_there():
 def test_it_says_what_an_own_program_lacks():
     with pytest.raises(CommandError, match="no-such-program"):
         drilled("--command", "no-such-program", "--window", "before_commit")
+
+
+def manage(database, folder, *words):
+    environment = os.environ | {
+        "DATABASE_URL": database,
+        "WORKBENCH_DATA": str(folder),
+        "WORKBENCH_DRILLS": "1",
+    }
+    told = subprocess.run(
+        [sys.executable, "manage.py", *words], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    return told.returncode, told.stdout, told.stderr
+
+
+def test_a_new_database_is_made_ready_and_an_older_one_is_not_changed_unasked(tmp_path):
+    words = ["drill", "--adapter", "sqlite-sample", "--window", "before_commit"]
+    with EmbeddedPostgres(tmp_path) as database:
+        code, said, _ = manage(database, tmp_path, *words)
+        assert code == 0
+        assert "+ before_commit" in said
+        assert manage(database, tmp_path, "migrate", "contracts", "0010")[0] == 0
+        code, _, complaint = manage(database, tmp_path, *words)
+        assert code == 1
+        assert "manage.py migrate" in complaint
+        assert "Traceback" not in complaint

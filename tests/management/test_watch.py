@@ -173,3 +173,32 @@ def test_the_console_shows_mails_where_no_server_is_set():
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "To: carla@example.org" in done.stdout
+
+
+def test_the_head_of_a_chain_is_logged_whenever_it_grew_and_only_then(caplog):
+    contract = builders.a_draft(builders.a_team())
+    caplog.set_level(logging.INFO, watch.log.name)
+    rounds = watch.Watch(heads=True)
+
+    def logged():
+        caplog.clear()
+        assert rounds.go_round()
+        return [line for line in caplog.messages if contract.task_id in line]
+
+    def now():
+        contract.refresh_from_db()
+        return f"events of {contract.task_id}: {contract.event_count}, head {contract.event_head}"
+
+    before = now()
+    assert logged() == [before]
+    assert logged() == []
+    builders.a_row(contract, "object", step="draft")
+    assert logged() == [now()] != [before]
+    assert not [line for line in caplog.messages if "Traceback" in line]
+
+
+def test_without_being_asked_no_head_is_logged(caplog):
+    builders.a_draft(builders.a_team())
+    caplog.set_level(logging.INFO, watch.log.name)
+    assert watch.Watch().go_round()
+    assert caplog.messages == []

@@ -37,6 +37,21 @@ def test_every_sentence_is_one_and_ends():
         assert len(sentence) < 160
 
 
+# What these say is the deed itself.
+DEEDS = {
+    "announcement_incomplete",
+    "key_missing",
+    "unknown_decision",
+    "task_id_is_well_formed",
+    "item_id_is_well_formed",
+}
+
+
+@pytest.mark.parametrize("code", sorted(set(SENTENCES) - DEEDS))
+def test_a_refusal_says_what_is_so_and_then_what_to_do(code):
+    assert re.search(r"[.;:] |, then ", SENTENCES[code])
+
+
 @pytest.mark.parametrize("code", SENTENCES)
 def test_a_refusal_carries_its_code_its_sentence_and_its_place(code):
     values = dict.fromkeys(re.findall(r"%\((\w+)\)", SENTENCES[code]), 1)
@@ -74,7 +89,7 @@ def test_every_uniqueness_among_what_people_name_has_a_sentence():
     fixed = {
         "one_row_per_plane", "one_limit_per_measure", "one_mark_per_section", "one_owner_gate",
         "policy_version_once", "event_sequence_once", "one_vote_per_curator", "one_group_per_team_role",
-        "one_presence_per_place", "one_answer_per_key", "token_reaches_contract_once",
+        "one_presence_per_place", "one_muting_per_kind", "one_answer_per_key", "token_reaches_contract_once",
     }  # fmt: skip
     assert unique - fixed - set(SENTENCES) == set()
     assert fixed <= unique

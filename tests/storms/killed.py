@@ -1,7 +1,7 @@
 """A process that kills itself at a seam of a gate: `python -m tests.storms.killed SEAM GATE SHAPE COMMAND …`.
 
 SHAPE is `whole` for the gates as they are, or `torn` for the same gates without their one transaction.
-COMMAND is `import FILE` or `paste TASK_ID FILE`, where FILE holds a document or object ids, one a line.
+COMMAND is `import FILE`, `paste TASK_ID FILE` or `retire DAY`, where FILE holds a document or object ids, one a line.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ def main(seam: str, gate: str, shape: str, command: str, *words: str) -> None:
     beats.listeners.append(die)
     if shape == "torn":
         _tear(beats)
-    {"import": _import, "paste": _paste}[command](*words)
+    {"import": _import, "paste": _paste, "retire": _retire}[command](*words)
 
 
 def _tear(beats: object) -> None:
@@ -41,6 +41,12 @@ def _import(file: str) -> None:
     from django.core.management import call_command
 
     call_command("import_contract", file)
+
+
+def _retire(day: str) -> None:
+    from django.core.management import call_command
+
+    call_command("retire", "--ended-before", day)
 
 
 def _paste(task_id: str, file: str) -> None:

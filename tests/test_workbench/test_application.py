@@ -1,13 +1,15 @@
+import ast
 import logging
 import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
-from django.db import DatabaseError, connection
+from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 import workbench.settings
@@ -22,26 +24,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.django_db
-def test_healthz_answers_once_the_database_does(client):
-    answer = client.get("/healthz")
-    assert (answer.status_code, answer.content) == (200, b"ok\n")
-    assert "no-store" in answer["Cache-Control"]
-    policy = answer["Content-Security-Policy"]
+def test_what_machines_are_answered_bears_the_policy_of_pages(client):
+    policy = client.get("/healthz")["Content-Security-Policy"]
     assert policy.startswith("default-src 'none';")
     assert "unsafe" not in policy
-
-
-@pytest.mark.django_db
-def test_healthz_answers_503_when_the_database_does_not(client, monkeypatch):
-    def refuse():
-        raise DatabaseError
-
-    monkeypatch.setattr(connection, "cursor", refuse)
-    assert client.get("/healthz").status_code == 503
-
-
-def test_healthz_takes_no_post(client):
-    assert client.post("/healthz").status_code == 405
 
 
 @pytest.mark.django_db
@@ -170,6 +156,23 @@ def test_every_variable_is_in_the_readme():
     assert listed == {*workbench.settings.VARIABLES, *with_a_target}
 
 
+def variables_named_in_the_program():
+    """Return how often the program names each variable: a text that is a variable's name and nothing else."""
+    trees = [ast.walk(ast.parse(path.read_text("utf-8"))) for path in (ROOT / "workbench").rglob("*.py")]
+    texts = [node.value for tree in trees for node in tree if isinstance(node, ast.Constant)]
+    return Counter(
+        text for text in texts if isinstance(text, str) and re.fullmatch("WORKBENCH(_[A-Z]+)+", text)
+    )
+
+
+def test_every_variable_that_is_listed_is_read_and_no_other():
+    named = variables_named_in_the_program()
+    listed = {*workbench.settings.VARIABLES, *proxy_variables({})}
+    assert set(named) <= listed
+    read_elsewhere = {"WORKBENCH_BROWSER", *proxy_variables({})}
+    assert [name for name in listed - read_elsewhere if named[name] < 2] == []  # once listed, once read
+
+
 def test_production_settings_pass_the_deployment_check(plain_environment):
     environment = plain_environment | {
         "WORKBENCH_HTTPS": "1",
@@ -194,3 +197,13 @@ def test_mail_by_a_server_needs_a_sender(plain_environment):
     )
     assert done.returncode == 1
     assert done.stderr == "WORKBENCH_MAIL_FROM must be set where WORKBENCH_SMTP is.\n"
+
+
+@pytest.mark.parametrize(("seconds", "code"), [("30", 1), ("31", 0), ("0", 0)])
+def test_a_limit_that_would_end_a_wait_in_order_is_refused(plain_environment, seconds, code):
+    environment = plain_environment | {"WORKBENCH_STATEMENT_SECONDS": seconds}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check"], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == code
+    assert ("WORKBENCH_STATEMENT_SECONDS must be 0 or more" in done.stderr) is bool(code)

@@ -30,9 +30,15 @@ def test_it_reads_flags(text, flag):
     assert environment.read_flag({"X": text}, "X") is flag
 
 
+def test_it_reads_one_of_several_words_and_the_first_where_none_is_said():
+    assert environment.read_choice({}, "X", ("plain", "json")) == "plain"
+    assert environment.read_choice({"X": "json"}, "X", ("plain", "json")) == "json"
+
+
 @pytest.mark.parametrize(
     ("reader", "values"),
     [
+        (lambda e, n: environment.read_choice(e, n, ("plain", "json")), ["JSON", "xml", "plain,json"]),
         (environment.read_text, ["a\x00b", "a\nb", "a\x7f"]),
         (environment.read_flag, ["2", "maybe", "ja", "truee", "-1"]),
         (

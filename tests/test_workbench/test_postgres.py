@@ -189,6 +189,25 @@ def test_a_failed_start_names_the_log(folder):
         server.detach()
 
 
+def test_no_second_server_starts_beside_what_a_killed_one_left_at_work(folder):
+    """Whoever is in the middle of a long computation does not notice at once that its server was killed."""
+    with EmbeddedPostgres(folder, durable=False) as url:
+        line = psycopg.connect(url, autocommit=True)
+        left = psutil.Process(line.info.backend_pid)
+        line.pgconn.send_query(b"SELECT count(*) FROM generate_series(1, 60000000)")
+        EmbeddedPostgres(folder).postmaster().kill()
+        was_at_work = works(left)
+        with EmbeddedPostgres(folder, durable=False) as again:
+            assert not works(left)
+            assert ask(again, "SELECT 1") == 1
+        assert was_at_work
+        line.close()
+
+
+def works(process):
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
 def test_a_throw_away_server_leaves_nothing_even_after_kill_9():
     process = subprocess.Popen(
         [sys.executable, "-c", THROW_AWAY], cwd=ROOT, stdout=subprocess.PIPE, text=True

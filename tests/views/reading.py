@@ -24,7 +24,9 @@ class Element:
         return self.attributes.get(name, "")
 
     def every(self, *names: str) -> list["Element"]:
-        """Return all elements of these names in this one."""
+        """Return all elements of these names in this one; what a `<template>` holds is no part of the page."""
+        if self.name == "template":
+            return []
         found = [child for child in self.children if not names or child.name in names]
         return found + [deeper for child in self.children for deeper in child.every(*names)]
 

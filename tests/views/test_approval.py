@@ -7,6 +7,7 @@ from django.test import Client
 
 from contracts.gates.beats import database_now
 from contracts.gates.form_keys import make_form_key
+from contracts.gates.lifecycle import cancel
 from contracts.gates.people import join_team
 from contracts.models import Approval, ApprovalVote, Artefact, Event, Notice, Presence
 from contracts.rules.vocabulary import Role
@@ -89,6 +90,8 @@ def test_an_approval_is_recorded_and_the_page_shows_it(item, curator):
     seen = words(client.get(page(item)))
     assert "Approved by carla" in seen
     assert 'name="decision"' not in seen
+    assert 'class="decide' not in seen  # nothing is left to press: no bar stays above what is read
+    assert seen.index("What is recorded") < seen.index('id="live"') < seen.index("As it will hang")
     item.refresh_from_db()
     assert (item.state, item.decided_by) == ("approved", "carla")
 
@@ -193,7 +196,7 @@ def test_a_strange_field_is_named_only_where_it_is_a_name(item, curator):
     client = visitor(curator)
     seen = words(client.post(page(item), fields(item, curator) | {"ghp_" + "a1" * 30: "x", "approver": "x"}))
     assert "approver" in seen
-    assert "ghp_" not in seen
+    assert "ghp_a1" not in seen  # the rules for scripts name the prefix
     assert client.post(page(item) + "?decision=approved", fields(item, curator)).status_code == 400
 
 
@@ -262,9 +265,47 @@ def test_t51_t65_a_stale_item_shows_the_difference_and_has_no_buttons(item, cura
     client = visitor(curator)
     seen = words(client.get(page(item)))
     assert "Draft version changed" in seen
+    assert "A new request follows, for version 8, as soon as a worker goes on" in seen
     assert re.search(r"<ins>.*?Two ferrymen", seen)
     assert 'name="decision"' not in seen
     assert client.post(page(item), fields(item, curator)).status_code == 409
+
+
+def test_who_only_brought_the_draft_in_is_told_from_who_edited_it(item, curator):
+    told = "It came with the contract, which olga created; nobody has edited it here."
+    assert told not in words(visitor(curator).get(page(item)))
+    drafts = [{"artefact_id": "label-case-7", "version_label": "1", "inline_text": scenes.FIRST}]
+    brought = builders.a_paused(item.contract.team, artefacts=drafts)
+    scenes.call(brought, 1)
+    assert told in words(visitor(curator).get(page(scenes.ask(brought, scenes.WHY))))
+
+
+def test_a_stale_item_says_that_a_newer_request_has_taken_its_place(item, curator):
+    scenes.draft(item.contract, "8", scenes.SECOND.replace("Ferrymen", "Two ferrymen"))
+    newer = scenes.ask(item.contract, scenes.WHY)
+    seen = words(visitor(curator).get(page(item)))
+    assert "A newer request has taken its place, for version 8." in seen
+    assert page(newer) in seen
+    assert "A new request follows" not in seen
+
+
+def test_a_stale_item_of_a_person_waits_for_a_person_to_ask_again(contract, curator):
+    own = scenes.ask(contract, scenes.WHY, actor=people.acting(people.owner(contract.team)))
+    scenes.draft(contract, "8", scenes.SECOND.replace("Ferrymen", "Two ferrymen"))
+    assert "A new request follows once a reviewer asks again" in words(visitor(curator).get(page(own)))
+
+
+def test_nothing_follows_a_stale_item_of_a_cancelled_task(item, curator):
+    builders.done(
+        cancel(
+            contract_id=item.contract_id,
+            actor=people.acting(people.owner(item.contract.team)),
+            reason="Closed.",
+        )
+    )
+    seen = words(visitor(curator).get(page(item)))
+    assert "Cancellation of the task changed" in seen
+    assert "request follows" not in seen
 
 
 def test_separation_of_duties_is_said_instead_of_buttons(contract, item):
@@ -372,3 +413,14 @@ def test_the_page_needs_the_same_queries_however_much_there_is(contract, item, c
         scenes.call(contract, number)
         last = scenes.ask(contract, scenes.WHY)
     assert queries(visitor(curator), page(last)) <= before + 1
+
+
+def test_what_was_told_about_an_item_is_read_once_its_page_was_open(contract, curator):
+    dora = people.person("dora", contract.team, Role.CURATOR)
+    item = scenes.ask(contract, scenes.WHY)
+    told = Notice.objects.filter(item_id=item.item_id).unread()
+    assert {notice.person for notice in told} >= {curator, dora}
+    place = address("looking", item.contract.task_id, item.item_id)
+    assert visitor(curator).post(place, {"mark": ""}, headers=HTMX).status_code == 200
+    assert curator not in {notice.person for notice in told.all()}
+    assert dora in {notice.person for notice in told.all()}

@@ -69,6 +69,7 @@ def test_an_unknown_write_is_asked_about_on_its_page(team):
     assert [found.url for found in check_of(answer, CheckName.UNKNOWN).evidence] == [place]
     assert decided(answer).ways[0].choice.ask_first
     assert "Ask first" in words(answer)
+    assert words(answer).count("The decision above rests on this check.") == 1
 
 
 def test_what_nobody_can_know_goes_to_the_named_person(team):

@@ -62,6 +62,15 @@ def test_paper_bears_id_revision_and_checksum(exporter, contract):
         assert words in head
 
 
+@pytest.mark.parametrize("name", ["overview", "events", "timeline"])
+def test_paper_of_every_page_bears_the_checksum_of_all_that_was_done(exporter, contract, name):
+    html = page(exporter, f"contracts:{name}", contract).content.decode()
+    head = re.search(r'<p class="print-head">(.*?)</p>', html, re.DOTALL)[1]
+    contract.refresh_from_db()
+    for words in (contract.task_id, " 7 ", f"sha256 {contract.event_head}"):
+        assert words in head
+
+
 @pytest.mark.parametrize(
     ("name", "ending", "kind"),
     [

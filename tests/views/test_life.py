@@ -58,7 +58,9 @@ def test_looking_changes_nothing(team):
     contract = builders.a_complete_draft(team)
     client = visitor(people.owner(team))
     count = Event.objects.of(contract.pk).count()
-    assert client.get(act(contract, "leave-draft")).status_code == 200
+    page = client.get(act(contract, "leave-draft"))
+    assert page.status_code == 200
+    assert "Only an operator can return it to draft" in words(page)
     assert client.head(act(contract, "leave-draft")).status_code == 200
     assert (state_of(contract), Event.objects.of(contract.pk).count()) == ("draft", count)
 
@@ -68,7 +70,7 @@ def test_a_complete_draft_leaves_draft(team):
     answer = visitor(people.reviewer(team)).post(act(contract, "leave-draft"), follow=True)
     assert answer.redirect_chain == [(address("overview", contract.task_id), 302)]
     assert state_of(contract) == "paused"
-    assert "The contract left draft and is paused." in words(answer)
+    assert "The contract left draft and is paused: it waits for a worker to take it up." in words(answer)
 
 
 def test_an_incomplete_draft_is_refused_with_every_missing_thing(team):

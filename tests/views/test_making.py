@@ -80,6 +80,18 @@ def test_a_blank_contract_is_created_after_its_preview(rita):
     assert (contract.title, contract.team.slug, contract.created_by) == ("A title", "labels", "rita")
 
 
+def test_a_title_in_use_is_told_and_forbids_nothing(rita):
+    nora = people.neighbour()
+    confirm(nora, post(nora, **blank(team="archive", task_id="unseen")))
+    first = post(rita, **blank())
+    assert first.context["namesakes"] == []
+    confirm(rita, first)
+    second = post(rita, **blank(task_id="new-2", title="a Title"))
+    assert second.context["namesakes"] == ["new-1"]
+    assert address("overview", "new-1") in words(second)
+    assert confirm(rita, second).status_code == 302
+
+
 def test_creating_without_a_preview_shows_it_first(rita):
     answer = post(rita, **blank(step="create"))
     assert answer.context["changed"]

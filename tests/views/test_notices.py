@@ -1,12 +1,12 @@
 import pytest
 
 from contracts.gates.people import share
-from contracts.models import ContractGroupPermission, Notice, Reader
+from contracts.models import ContractGroupPermission, Notice
 from contracts.rules.notices import Told
 from tests import builders, people
 from tests.notices import a_notice
 from tests.views.reading import check_accessible, filled_form, read
-from tests.views.visiting import address, queries, visitor, words
+from tests.views.visiting import HTMX, address, queries, visitor, words
 
 pytestmark = pytest.mark.django_db
 PAGE = "/notices/"
@@ -118,39 +118,13 @@ def test_text_of_people_is_escaped_and_hidden_characters_are_marks(carla, contra
         {"deed": "read_all", "notice": "٣"},
         {"deed": "read_all", "notice": "9" * 19},
         {"deed": "read_all", "notice": "9" * 5000},
+        {"deed": "address", "email": "carla@example.org"},
     ],
 )
 def test_other_posts_are_refused(carla, contract, values):
     a_notice(contract, carla)
     assert visitor(carla).post(PAGE, values).status_code == 400
     assert unread(carla) == 1
-
-
-def test_an_address_is_stored_shown_and_emptied(carla):
-    client = visitor(carla)
-    client.post(PAGE, {"deed": "address", "email": " carla@example.org "})
-    carla.refresh_from_db()
-    assert carla.email == "carla@example.org"
-    assert 'value="carla@example.org"' in words(client.get(PAGE))
-    client.post(PAGE, {"deed": "address", "email": ""})
-    carla.refresh_from_db()
-    assert carla.email == ""
-
-
-def test_an_address_is_mailed_in_the_language_of_the_page_it_was_given_on(carla):
-    client = visitor(carla)
-    client.post(PAGE, {"deed": "address", "email": "c@example.org"}, headers={"Accept-Language": "zh-hans"})
-    assert Reader.objects.get(person=carla).language == "zh-hans"
-
-
-def test_a_wrong_address_is_an_error_at_its_field_and_stays_typed(carla):
-    answer = visitor(carla).post(PAGE, {"deed": "address", "email": "carla"})
-    assert answer.status_code == 422
-    assert "<title>Error:" in words(answer)
-    assert 'value="carla"' in words(answer)
-    check_accessible(read(answer))
-    carla.refresh_from_db()
-    assert carla.email == ""
 
 
 def test_the_head_of_every_page_counts_the_unread(carla, contract):
@@ -213,3 +187,47 @@ def test_a_shared_right_taken_away_hides_and_given_back_shows_again(contract, te
     assert contract.task_id not in words(client.get(PAGE))
     rights(Right.VIEW)
     assert contract.task_id in words(client.get(PAGE))
+
+
+def title(answer):
+    (found,) = read(answer).every("title")
+    return found.words
+
+
+def test_the_title_counts_the_unread(carla, contract):
+    client = visitor(carla)
+    assert title(client.get(PAGE)) == "Notices · Resume-state workbench"
+    a_notice(contract, carla)
+    a_notice(contract, carla)
+    assert title(client.get(PAGE)) == "(2) Notices · Resume-state workbench"
+    Notice.objects.bulk_create(Notice(contract=contract, person=carla, kind="waiting") for _ in range(120))
+    assert title(client.get(PAGE)) == "(99+) Notices · Resume-state workbench"
+
+
+def test_the_page_asks_for_news_and_gets_list_title_and_count_alone(carla, contract):
+    client = visitor(carla)
+    (asking,) = [one for one in read(client.get(PAGE)).every("div") if one["id"] == "told"]
+    assert asking["hx-get"] == PAGE
+    assert asking["hx-trigger"] == "every 10s, news from:body"
+    a_notice(contract, carla)
+    answer = client.get(PAGE, headers=HTMX)
+    assert "<header" not in answer.content.decode()
+    assert title(answer) == "(1) Notices · Resume-state workbench"
+    (count,) = [one for one in read(answer).every("span") if one["id"] == "unread"]
+    assert (count["hx-swap-oob"], count.words) == ("true", "1 unread")
+    assert len(items(answer)) == 1
+    assert answer["Cache-Control"] == "no-store"
+
+
+def test_the_queue_brings_the_count_along(carla, contract):
+    a_notice(contract, carla)
+    answer = visitor(carla).get(address("approvals"), headers=HTMX)
+    (count,) = [one for one in read(answer).every("span") if one["id"] == "unread"]
+    assert count.words == "1 unread"
+
+
+def test_news_of_a_further_page_are_of_that_page(carla, contract):
+    Notice.objects.bulk_create(Notice(contract=contract, person=carla, kind="waiting") for _ in range(30))
+    page = read(visitor(carla).get(PAGE, {"page": "2"}))
+    (asking,) = [one for one in page.every("div") if one["id"] == "told"]
+    assert asking["hx-get"] == f"{PAGE}?page=2"

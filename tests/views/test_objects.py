@@ -107,7 +107,9 @@ def test_an_illegal_step_names_the_object(draft, rita):
     act(rita, draft, "begin", ["O-1"])
     answer = act(rita, draft, "accept", ["O-1", "O-2"])
     (summary,) = [one for one in read(answer).every("section") if one["class"] == "error-summary"]
-    assert summary.words == "From “Not started” this step is not possible. O-2"
+    assert (
+        summary.words == "From “Not started” this step is not possible. Reload the page to see what is. O-2"
+    )
     assert states(draft) == ["in_progress", "pending", "pending"]
 
 

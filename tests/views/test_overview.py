@@ -41,7 +41,7 @@ def test_each_missing_thing_is_named_with_its_place(team):
     count = len(answer.context["missing"])
     assert f"{count} things are missing." in page
     assert f'<a href="{identity}#part-identity">Identity: “Deadline” is empty.</a>' in page
-    assert f'<a href="{identity}#part-plane">Effects: “Who may read it” is empty.</a>' in page
+    assert f'<a href="{identity}#row-plane-effects">Effects: “Who may read it” is empty.</a>' in page
     assert sum(len(section.things) for section in answer.context["lacking"]) == count
 
 

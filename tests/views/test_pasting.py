@@ -254,7 +254,8 @@ def test_a_bad_line_is_shown_with_its_field_and_reason(draft, rita):
     check_accessible(read(answer))
     lines = {line["value"]: line.words for line in read(answer).every("li") if line["value"]}
     assert lines == {
-        "2": "O-1 · P-9 · x Source: There is no such row in this contract.",
+        "2": "O-1 · P-9 · x Source: There is no such row in this contract."
+        " Choose one that is there, or add it first.",
         "3": "y Object id: This must be filled in.",
         "4": "This line has more cells than there are columns.",
     }

@@ -11,8 +11,8 @@ from tests import builders, people
 from tests.views.visiting import HTMX, address, queries, visitor
 
 pytestmark = pytest.mark.django_db
-FEW, MANY = 10, 10_000
-PAGES = ["overview", "holder", "policy", "events", "export", "sharing", "ask"]
+FEW, MANY = 10, 2_000
+PAGES = ["overview", "timeline", "holder", "policy", "events", "export", "sharing", "ask"]
 
 
 def filled(team, count):
@@ -33,7 +33,7 @@ def filled(team, count):
 
 
 def _records(contract, count):
-    """Store what comes in one by one all at once: ten thousand gates would take minutes."""
+    """Store what comes in one by one all at once: thousands of gates would take minutes."""
     now, tool = database_now(), ToolContract.objects.of(contract.pk).get()
     attempt = Attempt.objects.of(contract.pk).get()
     things = list(WorkObject.objects.of(contract.pk))

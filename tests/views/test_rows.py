@@ -304,6 +304,7 @@ def test_a_row_is_removed_after_a_question(draft, rita, part, htmx):
         root = read(answer)
         assert [one["id"] for one in root.every() if one["hx-swap-oob"]] == [
             "mark",
+            "next",
             "missing",
             "rail",
             "status",

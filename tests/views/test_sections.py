@@ -162,6 +162,7 @@ def test_a_form_is_saved_with_one_event_for_each_row(draft, rita, part, htmx):
         assert f"part-{part}" in by_id(root)
         assert [one["id"] for one in root.every() if one["hx-swap-oob"]] == [
             "mark",
+            "next",
             "missing",
             "rail",
             "status",
@@ -381,6 +382,16 @@ def test_a_section_is_marked_and_unmarked(draft, rita, section, htmx):
             root = read(answer)
             check_accessible(root, part=True)
             assert root.children[0]["id"] == "mark"
+
+
+def test_the_mark_that_completes_the_last_section_leads_on_at_once(team):
+    draft = builders.a_complete_draft(team)
+    client, where = visitor(people.owner(team)), address("mark", draft.task_id, "owner")
+    answers = [client.post(where, {"complete": word}, headers=HTMX) for word in ("no", "yes")]
+    unmarked, marked = (by_id(read(answer))["next"] for answer in answers)
+    assert [link["href"] for link in unmarked.every("a")] == [place(draft, "windows")]
+    assert [link["href"] for link in marked.every("a")] == [address("overview", draft.task_id)]
+    assert marked["hx-swap-oob"] == "true"
 
 
 @pytest.mark.parametrize("htmx", [False, True])

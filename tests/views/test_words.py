@@ -151,3 +151,11 @@ def test_a_page_for_a_failure_needs_no_context(name, settings):
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     }
     assert "<h1>" in render_to_string(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("Krug, um 1120", ""), ("水罐 1120", "zh"), ("A jar, 壶", "zh"), (None, ""), ("", "")],
+)
+def test_a_text_is_set_as_its_own_characters_want(text, language):
+    assert words.script(text) == language

@@ -10,6 +10,7 @@ from contracts.client import Call, Job, NotResumable, Run, Sent, Tool, Workbench
 from contracts.client.examples.content_system import Pages
 from contracts.drills.adapter import Adapter, Environment, Keeper, Setting, module_command
 from contracts.drills.marks import AGAIN_LATER, COMMITTED, DRAFTED, LEAVING, READY, SENT, Marks, say
+from contracts.rules.words import N_
 
 PUBLISH, PUBLISH_WITH_CONSENT = "cms.publish", "cms.publish_with_consent"
 PROXIED = "DRILL_PROXIED"
@@ -41,7 +42,7 @@ def keeper(setting: Setting) -> AbstractContextManager[Keeper]:
 ADAPTERS = (
     Adapter(
         name="client",
-        title="Resume-state workbench",
+        title=N_("Resume-state workbench"),
         command=module_command("client"),
         packages=("django", "httpx"),
         fences_itself=True,

@@ -6,7 +6,6 @@ Run: python -m contracts.drills.adapters.langgraph memory|sqlite|sync|async|exit
 """
 
 import hashlib
-import importlib.metadata
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -109,23 +108,13 @@ def main(variant: str) -> int:
         return work(marks, saver, variant if variant in DURABILITIES else "sync")
 
 
-def missing(distribution: str) -> tuple[str, ...]:
-    """Return its name if it is not installed."""
-    try:
-        importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return (distribution,)
-    return ()
-
-
 def declare(variant: str, title: str, saver: str = "langgraph-checkpoint") -> Adapter:
     """Return the declaration of one variant; `saver`: the distribution that its saver comes in."""
     return Adapter(
         name=f"langgraph-{variant}",
         title=f"LangGraph, {title}",
         command=module_command("langgraph", variant),
-        needs=("langgraph",),
-        lacks=lambda: missing(saver),
+        needs=("langgraph", saver),
         packages=("langgraph", saver),
         install="uv sync --group langgraph",
         cannot={Target.PROXY: PROXY_IS_OURS},

@@ -15,6 +15,7 @@ from typing import Any
 from contracts.drills.adapter import PROXY_IS_OURS, Adapter, module_command
 from contracts.drills.marks import AGAIN_LATER, COMMITTED, DRAFTED, LEAVING, READY, SENT, Marks
 from contracts.rules.drilling import Target
+from contracts.rules.words import N_
 
 LEASE_NAME, LEASE_SECONDS = "w1", 2
 SCHEMA = """
@@ -26,7 +27,7 @@ CREATE TABLE IF NOT EXISTS step (
 ADAPTERS = (
     Adapter(
         name="sqlite-sample",
-        title="SQLite log of an article",
+        title=N_("SQLite log of an article"),
         command=module_command("sqlite_sample"),
         more_versions=lambda: {"sqlite": sqlite3.sqlite_version},
         cannot={Target.PROXY: PROXY_IS_OURS},

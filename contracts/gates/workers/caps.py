@@ -1,5 +1,6 @@
 """Asking the caps before something is begun: sums the server keeps, read in constant time."""
 
+import secrets
 from decimal import Decimal
 
 from django.db.models import Sum
@@ -12,6 +13,11 @@ from contracts.rules.verdict import Verdict
 from contracts.rules.vocabulary import Measure
 
 NOTHING = Decimal(0)
+
+
+def entry_id() -> str:
+    """Return the id of the entry that counts one try of a call."""
+    return f"send-{secrets.token_hex(8)}"
 
 
 def refuse_reached(contract: Contract) -> Verdict | None:

@@ -4,7 +4,6 @@ None leaves it to the slow path, which says why not, or does what is out of the 
 """
 
 import json
-import secrets
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -14,6 +13,7 @@ from django.db.models import DateTimeField
 
 from contracts.gates import answers
 from contracts.gates.beats import SUBJECT_MAX, begin, conclude, may_be_tried_again
+from contracts.gates.workers.caps import entry_id
 from contracts.gates.workers.ledger_statement import DISPATCH, INTEND, REPORT
 from contracts.gates.workers.statement_parts import (
     AFTER,
@@ -58,7 +58,7 @@ def dispatch(contract_id: int, actor: Actor, generation: int, operation_key: str
     if _must_wait():
         return None
     values = told_of_operation("dispatch", contract_id, actor, generation, operation_key)
-    return _at_once("dispatch", DISPATCH, values | told_of_entry(actor)) if values else None
+    return _at_once("dispatch", DISPATCH, {**values, "entry": entry_id()}) if values else None
 
 
 def report(
@@ -185,15 +185,6 @@ def _remember(contract_id: int, key: str, parameters: str) -> None:
 def _parameters(contract_id: int, key: str) -> str | None:
     row = run(_PARAMETERS, [str(contract_id), key])
     return None if row is None else event_json(json.loads(row[0] or ""))
-
-
-def told_of_entry(actor: Actor) -> Values:
-    """Return what DISPATCH is told of the entry that counts it."""
-    entry = f"send-{secrets.token_hex(8)}"
-    return {
-        "entry": entry,
-        "entry_body": event_body(actor, ("usage", "add", event_json(entry)), "null", AFTER),
-    }
 
 
 def told_of_report(raw: Mapping[str, Any]) -> Values | None:

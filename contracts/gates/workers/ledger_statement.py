@@ -122,7 +122,7 @@ def _facts(**changed: str) -> str:
 _LOCK = (
     f"""
 WITH c AS (
-    SELECT {_TASK}, a.id AS attempt_id, a.number AS attempt_number, clock.now,
+    SELECT {_TASK}, a.id AS attempt_id, clock.now,
         o.id AS operation_id, o.key, o.generation AS sent_by, o.state AS was, o.expected, o.fingerprint, o.intended_at,
         o.response_sha256, o.round, o.sent_at, o.settled_at, o.step, o.target, o.target_reference, o.tries,
         tool.tool, w.object_id"""
@@ -161,7 +161,7 @@ _TOLD = f"""
     SUBJECT_MAX
 })
         AS subject, '{{{{' || {_facts().replace("{", "{{").replace("}", "}}")} AS before,
-        {{after}} AS after{{more}} FROM c
+        {{after}} AS after FROM c
 ), chain AS MATERIALIZED (
     SELECT {
     HASH.format(
@@ -187,16 +187,14 @@ _SENT = _facts(
     settled_at="'null'",
     state="'\"sending\"'",
     tries="(c.tries + 1)::text",
+    usage="""'{"tool_attempts":"1"}'""",
 )
-_ENTRY = f"""'{{"amount":"1","attempt":' || c.attempt_number || ',"entry_id":' || to_json(%(entry)s::text)::text
-        || ',"evidence":"operation:' || c.key || '","measure":"tool_attempts","note":"","step":'
-        || to_json(c.step)::text || ',"used_at":' || {_NOW} || '}}'"""
 DISPATCH = numbered(
     _LOCK.replace("{states}", _WORKING)
     + _SENDABLE
     + no_cap("<", {"tool_attempts": "used.tool_attempts + 1", "tries_per_step": _TRIES})
     + LOCKED
-    + _TOLD.format(after=f"'{{' || {_SENT}", more=f", {_ENTRY} AS entry")
+    + _TOLD.format(after=f"'{{' || {_SENT}")
     + f""", stored AS (
     UPDATE contracts_operation o SET state = 'sending', sent_at = c.now, settled_at = NULL,
         generation = %(generation)s::bigint, tries = o.tries + 1, version = o.version + 1
@@ -207,25 +205,8 @@ DISPATCH = numbered(
         evidence, note)
     SELECT c.id, 1, %(entry)s::text, 'tool_attempts', 1, c.attempt_id, c.step, c.now, 'operation:' || c.key, ''
     FROM c
-), counting AS MATERIALIZED (
-    SELECT {
-        HASH.format(
-            head="chain.hash",
-            body=filled(
-                "%(entry_body)s::text", {**_KNOWN, NUMBER: "(c.event_count + 2)::text", AFTER: "told.entry"}
-            ),
-        )
-    } AS hash FROM c, told, chain
-), recorded_too AS (
-    {
-        INTO_EVENTS.format(
-            n="2",
-            told="'add', 'usage', %(entry)s::text, NULL, told.entry::jsonb",
-            links="chain.hash, counting.hash FROM c, told, chain, counting",
-        )
-    }
 )"""
-    + MOVED.format(state="c.state", events="2", head="counting.hash", chain=", counting")
+    + MOVED.format(state="c.state", events="1", head="chain.hash", chain=", chain")
     + "\nSELECT row_to_json(stored)::text FROM stored"
 )
 _REPORTED = _facts(
@@ -239,7 +220,7 @@ REPORT = numbered(
     + """
         AND o.state = 'sending' AND o.generation = %(generation)s::bigint"""
     + LOCKED
-    + _TOLD.format(after=f"'{{' || %(detail)s::text || {_REPORTED}", more="")
+    + _TOLD.format(after=f"'{{' || %(detail)s::text || {_REPORTED}")
     + f""", stored AS (
     UPDATE contracts_operation o SET state = %(result)s::text, settled_at = c.now,
         response_sha256 = %(response_sha256)s::text, target_reference = %(reference)s::text,

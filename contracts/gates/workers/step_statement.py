@@ -75,9 +75,7 @@ WITH RECURSIVE c AS (
         a.id AS attempt_id, clock.now,
         CASE task.state WHEN 'resuming' THEN 'running' ELSE task.state END AS next_state, newest.point{{columns}}
     {OWNED.format(sources=_SOURCES, states="'resuming', 'running', 'pause_requested'").lstrip()}
-        AND (%(sequence)s::bigint IS NULL OR newest.point = %(sequence)s::bigint)
-        AND NOT EXISTS (SELECT FROM contracts_checkpoint
-            WHERE contract_id = {CONTRACT} AND checkpoint_id = %(checkpoint)s::text){{caps}}{{conditions}}{
+        AND (%(sequence)s::bigint IS NULL OR newest.point = %(sequence)s::bigint){{caps}}{{conditions}}{
     LOCKED
 }
 ), checkpoint AS (
@@ -87,16 +85,17 @@ WITH RECURSIVE c AS (
     SELECT c.id, 1, c.point, %(checkpoint)s::text, %(kind)s, c.attempt_id, %(generation)s::bigint, %(cursor)s,
         %(durability)s, %(next_step)s, %(schema)s::integer, %(location)s, %(state)s::jsonb, %(sha256)s,
         %(size)s::bigint, %(write_ms)s::integer, c.now, '', '' FROM c
-), progressed AS (
-    UPDATE contracts_attempt a SET progressed_at = c.now FROM c
-    WHERE a.id = c.attempt_id AND a.contract_id = {CONTRACT}
-        AND (a.progressed_at IS NULL OR a.progressed_at < c.now - interval '1 second')
 )"""
 _STORED = f"""(SELECT id, artefact_id, version_label, sha256, current FROM contracts_artefact
             WHERE contract_id = {CONTRACT})"""
 _WITH_MADE = f"""(SELECT id, artefact_id, version_label, sha256, current FROM contracts_artefact
             WHERE contract_id = {CONTRACT} UNION ALL SELECT * FROM made)"""
 _WRITES = {
+    "progress": f""", progressed AS (
+    UPDATE contracts_attempt a SET progressed_at = c.now FROM c
+    WHERE a.id = c.attempt_id AND a.contract_id = {CONTRACT}
+        AND (a.progressed_at IS NULL OR a.progressed_at < c.now - interval '1 second')
+)""",
     "entry": """, entry AS (
     INSERT INTO contracts_journalstep AS known (contract_id, version, sequence, kind, key, attempt_id, state,
         result, result_location, result_sha256, usage)
@@ -214,7 +213,7 @@ _MOVE_BY_MANY = (
 
 @cache
 def compose(parts: frozenset[str]) -> tuple[bytes, tuple[str, ...]]:
-    """Return the statement that writes a checkpoint and `parts` of entry, usage, made, objects and answer.
+    """Return the statement that writes a checkpoint and `parts` of progress, entry, usage, made, objects, answer.
 
     One fixed text for each combination, so that each is prepared once for a connection; with it the names of the
     values in the order of the placeholders.

@@ -5,6 +5,7 @@ statement has one set of types and is prepared once for a connection.
 """
 
 import json
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -25,6 +26,9 @@ from contracts.rules.stepping import COUNTED_BY_WORKERS, Entry, Made, ObjectStep
 from contracts.rules.vocabulary import Actor
 
 ACT = "commit_step"
+PROGRESS_SECONDS = 1.0
+REMEMBERED = 200  # attempts of which this process knows when it last said that they go on
+_progress: dict[tuple[int, int], float] = {}
 _as_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
@@ -46,7 +50,7 @@ def tell(contract_id: int, actor: Actor, generation: int, step: Step) -> tuple[s
         "size": str(point.size_bytes),
         "write_ms": None if point.write_ms is None else str(point.write_ms),
     }
-    parts = set()
+    parts = {"progress"} if _is_told_anew(contract_id, generation) else set()
     usage = {measure.value: plain(amount) for measure, amount in step.usage.items()}
     if step.entry is not None:
         parts.add("entry")
@@ -63,6 +67,19 @@ def tell(contract_id: int, actor: Actor, generation: int, step: Step) -> tuple[s
         parts.add("objects")
         values |= _objects(step)
     return parts, values | _events(actor, generation, step, usage)
+
+
+def _is_told_anew(contract_id: int, generation: int) -> bool:
+    """Tell whether the attempt's last progress is to be stored again: it is kept by the second."""
+    last = _progress.get((contract_id, generation))
+    return last is None or time.monotonic() - last >= PROGRESS_SECONDS
+
+
+def progressed(contract_id: int, generation: int) -> None:
+    """Remember that this process has just stored that the attempt goes on."""
+    if len(_progress) >= REMEMBERED:
+        _progress.clear()
+    _progress[contract_id, generation] = time.monotonic()
 
 
 def _entry(entry: Entry) -> Values:

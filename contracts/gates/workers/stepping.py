@@ -6,17 +6,18 @@ is looked at under the lock, where the rule says why, or lets it be written afte
 
 from dataclasses import replace
 from datetime import datetime
+from time import perf_counter
 
 from django.db import IntegrityError, OperationalError, connection
 
-from contracts.gates import answers
+from contracts.gates import answers, witnesses
 from contracts.gates.beats import Turn, begin, conclude, may_be_tried_again, take_turn
 from contracts.gates.binding import stale_items
 from contracts.gates.workers.fencing import live_owner
 from contracts.gates.workers.statement_parts import Values
 from contracts.gates.workers.step_ground import ground_of, store_artefacts
 from contracts.gates.workers.step_statement import compose
-from contracts.gates.workers.step_telling import ACT, tell
+from contracts.gates.workers.step_telling import ACT, progressed, tell
 from contracts.models.prepared import Row, run
 from contracts.rules.granting import HELD
 from contracts.rules.refusals import SENTENCES, refusal
@@ -40,10 +41,16 @@ def commit_step(*, contract_id: int, actor: Actor, generation: int, step: Step) 
     `exists` and changes nothing. Refusals: those of `fencing.live_owner`, checkpoint_id_once, sequence_not_next,
     step_done, object_not_held, unknown_reference, artefact_version_once, cap_reached.
     """
-    quick = _at_once(contract_id, actor, generation, step)
-    if quick is not None:
-        return quick
+    begun = perf_counter()
+    verdict = _at_once(contract_id, actor, generation, step)
+    if verdict is None:
+        verdict = _under_lock(contract_id, actor, generation, step)
+    if verdict.code == "done" and witnesses.witnesses:
+        witnesses.checkpoint_written(perf_counter() - begun, step.point.size_bytes or 0)
+    return verdict
 
+
+def _under_lock(contract_id: int, actor: Actor, generation: int, step: Step) -> Verdict:
     def body(turn: Turn) -> Verdict:
         return refused(turn, generation, step) or _write(turn, generation, step)
 
@@ -84,7 +91,10 @@ def execute(contract_id: int, actor: Actor, generation: int, step: Step, answer:
         parts.add("answer")
         values |= answer
     text, names = compose(frozenset(parts))
-    return run(text, [values[name] for name in names])
+    row = run(text, [values[name] for name in names])
+    if row is not None and "progress" in parts:
+        progressed(contract_id, generation)
+    return row
 
 
 def _at_once(contract_id: int, actor: Actor, generation: int, step: Step) -> Verdict | None:

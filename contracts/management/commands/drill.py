@@ -12,7 +12,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 from django.utils.translation import gettext
 
 from contracts.drills.adapter import Adapter
@@ -75,6 +78,7 @@ class Command(BaseCommand):
         self._repeat, self._quiet = given["repeat"], given["json"]
         if not 1 <= self._repeat <= REPEAT_MAX:
             raise CommandError(gettext("--repeat must be from 1 to %(most)s.") % {"most": REPEAT_MAX})
+        _prepare_database()
         contract = _contract(given["contract"])
         pairs = [(adapter, target) for adapter in adapters for target in targets]
         told = []
@@ -127,7 +131,11 @@ class Command(BaseCommand):
         self.stdout.flush()
 
     def _table(self, adapter: Adapter, run: DrillRun, cells: Sequence[CellResult]) -> None:
-        head = {"adapter": adapter.title, "target": gettext(Target(run.target).label), "repeat": run.repeat}
+        head = {
+            "adapter": gettext(adapter.title),
+            "target": gettext(Target(run.target).label),
+            "repeat": run.repeat,
+        }
         self.stdout.write("\n" + gettext("%(adapter)s. Target: %(target)s. Repetitions: %(repeat)s.") % head)
         self.stdout.write(gettext("Numbers: %(columns)s") % {"columns": ", ".join(COLUMNS)})
         for cell in cells:
@@ -145,6 +153,15 @@ def _contract(task_id: str) -> Contract | None:
     if task_id and found is None:
         raise CommandError(gettext("There is no contract %(task)s.") % {"task": task_id})
     return found
+
+
+def _prepare_database() -> None:
+    """Make the tables of a new database; one that lags behind is not changed unasked."""
+    executor = MigrationExecutor(connection)
+    if not executor.loader.applied_migrations:
+        call_command("migrate", interactive=False, verbosity=0)
+    elif executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        raise CommandError(gettext("The database is of an earlier version. Run “manage.py migrate” first."))
 
 
 def _chosen(name: str) -> list[Adapter]:

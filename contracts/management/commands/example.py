@@ -23,6 +23,7 @@ from contracts.rules.states import ApprovalState, ContractState, ObjectState
 FORMER_DATE, DATE = "1120", "1160"
 REPLACED = "rescan-1"
 LOOK_EVERY = 1.0
+NIGHT = 5  # seconds in which an approval can be seen before the text changes
 AGAIN_LATER = 75  # the exit code of a worker that stopped by itself
 
 
@@ -108,7 +109,7 @@ class Story:
             if not self._curator_decides():
                 return
             self._worker("museum_label")
-        self.say(gettext("Once more, as if somebody had clicked again:"))
+        self.say(gettext("Once more, as if somebody had clicked again; it is refused, as it should be:"))
         self._worker("museum_label")
         self._count()
 
@@ -167,6 +168,8 @@ class Story:
         """Correct the date of the label, once."""
         label = next(row for row in self._contract()["artefacts"] if row["current"])
         if FORMER_DATE in label["inline_text"]:
+            self.say(gettext("It is night now, for %(seconds)d seconds.") % {"seconds": NIGHT})
+            time.sleep(NIGHT)
             version = correct_date(self._row, label, FORMER_DATE, DATE)
             told = gettext("Next morning a colleague corrects the date to %(date)s: version %(version)s.")
             self.say(told % {"date": DATE, "version": version})
@@ -210,6 +213,7 @@ class Story:
                 pages = system.all()
             made = {"number": len(pages), "names": ", ".join(pages)}
             self.say(gettext("Pages in the content system: %(number)s (%(names)s)") % made)
+        self.say(gettext("Look at what became of it: %(url)s") % {"url": f"{self._place}/"})
 
 
 def _life(contract: Mapping[str, Any]) -> str:

@@ -6,16 +6,21 @@ import signal
 import threading
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError, connections
 
+from contracts.gates.beats import database_now
 from contracts.gates.clock import tend
 from contracts.management.mailing import Unreachable, mail_waiting
+from contracts.models import Contract
 
 log = logging.getLogger(__name__)
 EVERY = 15.0  # seconds between two rounds
+LOOK_BACK = timedelta(days=1)  # what changed while nobody watched
+OVERLAP = timedelta(minutes=2)  # longer than a change takes from its time to its commit
 
 
 def seconds(text: str) -> float:
@@ -44,8 +49,14 @@ class Command(BaseCommand):
             "--every", type=seconds, default=EVERY, metavar="SECONDS", help=f"default: {EVERY:.0f}"
         )
 
-    def handle(self, *, once: bool, every: float, **_: Any) -> None:
-        watch = Watch()
+        parser.add_argument(
+            "--heads",
+            action="store_true",
+            help="also log the head of each chain of events that grew, so that a chain made anew is found out",
+        )
+
+    def handle(self, *, once: bool, every: float, heads: bool, **_: Any) -> None:
+        watch = Watch(heads=heads)
         if once:
             if not watch.go_round():
                 raise CommandError("The round failed; see above.")
@@ -60,8 +71,9 @@ class Command(BaseCommand):
 class Watch:
     """The rounds of one process. A fault is told once, when it begins, and once when it has passed."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, heads: bool = False) -> None:
         self.stop = threading.Event()
+        self._heads = Heads() if heads else None
         self.troubles: set[str] = set()
         self.changed = self.mailed = 0
 
@@ -81,6 +93,8 @@ class Watch:
         try:
             if name == "clock":
                 self.changed = tend()
+                if self._heads is not None:
+                    self._heads.tell()
             else:
                 self.mailed = mail_waiting(self.stop.is_set)
         except (OperationalError, InterfaceError):
@@ -102,6 +116,25 @@ class Watch:
         for trouble in troubles:
             log.info("the %s answers again", trouble)
         self.troubles -= troubles
+
+
+class Heads:
+    """Logs each head once: whoever could write the whole chain anew in the database cannot do so in the log."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, str] = {}
+        self._since = database_now() - LOOK_BACK
+
+    def tell(self) -> None:
+        """Log task id, number of events and head of each contract that was revised since the last round."""
+        since, self._since = self._since, database_now() - OVERLAP
+        found = Contract.objects.filter(revised_at__gte=since).order_by("revised_at", "pk")
+        told: dict[str, str] = {}
+        for task_id, count, head in found.values_list("task_id", "event_count", "event_head").iterator():
+            if self._told.get(task_id) != head:
+                log.info("events of %s: %d, head %s", task_id, count, head)
+            told[task_id] = head
+        self._told = told
 
 
 @contextlib.contextmanager

@@ -213,7 +213,12 @@ LIMIT = Part(
     N_("Limit"),
     (
         Field("measure", _choice, N_("Measure"), words=Measure, required=True, server=True),
-        Field("cap", Kind.AMOUNT, N_("Cap"), N_("Over all attempts; empty means it is only counted.")),
+        Field(
+            "cap",
+            Kind.AMOUNT,
+            N_("Cap"),
+            N_("Over all attempts; empty means it is only counted."),
+        ),
         Field("currency", _line, N_("Currency"), N_("For cost alone: three letters, such as EUR."), limit=3),
         NOTE,
     ),
@@ -250,7 +255,7 @@ GATE = Part(
             "named_person",
             _line,
             N_("Who takes over undecidable cases"),
-            N_("A person, by name or office."),
+            N_("By name or office: who decides when nobody can find out whether a write happened."),
         ),
         NOTE,
     ),

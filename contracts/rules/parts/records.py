@@ -229,7 +229,7 @@ APPROVAL = Part(
         Field("scope", _id, N_("Scope"), server=True, default="this_call", limit=20),
         Field("expires_at", _moment, N_("Expires at"), server=True, required=True),
         Field("task_deadline", _moment, N_("Deadline of the task"), server=True, required=True),
-        Field("reason", _text, N_("Why it asks"), server=True, required=True),
+        Field("reason", _text, N_("Reason of the request"), server=True, required=True),
         Field("preview", _text, N_("Preview"), server=True, limit=INLINE_MAX_BYTES),
         Field("asked_at", _moment, N_("Asked at"), server=True, required=True),
         Field(

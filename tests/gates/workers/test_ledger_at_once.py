@@ -16,6 +16,7 @@ from contracts.gates.filling import seal_operation
 from contracts.gates.requesting import request_approval
 from contracts.gates.sending import dispatch
 from contracts.gates.workers import ledger_at_once
+from contracts.gates.workers.caps import entry_id
 from contracts.gates.workers.ledger import intend, report
 from contracts.gates.workers.ledger_at_once import execute
 from contracts.gates.workers.ledger_statement import DISPATCH, INTEND, REPORT
@@ -185,8 +186,7 @@ def words(contract, case, row):
     key = row.key if case["known"] else "0" * 64
     values = ledger_at_once.told_of_operation(case["act"], *owner, key)
     if case["act"] == "dispatch":
-        extra = ledger_at_once.told_of_entry(case["actor"])
-        return dispatch, known | {"operation_key": key}, DISPATCH, values and values | extra
+        return dispatch, known | {"operation_key": key}, DISPATCH, values and values | {"entry": entry_id()}
     raw = {"result": case["result"], "reference": "cms://pages/4711", "detail": case["detail"]}
     extra = ledger_at_once.told_of_report({**raw, "response_sha256": ""})
     return report, known | raw | {"operation_key": key}, REPORT, values and values | extra
@@ -348,7 +348,7 @@ def test_an_ordinary_write_goes_at_once_and_its_chain_holds(passed):
     assert (done.state, done.sent_at, done.target_reference) == ("confirmed", sent.sent_at, "cms://pages/1")
     assert done.facts() == Operation.objects.get(pk=row.pk).facts()
     assert ways(passed) == [("intend", True), ("dispatch", True), ("report", True)]
-    assert [event.act for event in events_of(contract)[-4:]] == ["intend", "dispatch", "add", "report"]
+    assert [event.act for event in events_of(contract)[-3:]] == ["intend", "dispatch", "report"]
     assert UsageTotal.objects.get(contract=contract).tool_attempts == 1
 
 

@@ -117,7 +117,7 @@ def test_it_writes_once_and_stores_the_receipt(server, proxy):
     assert (row["path"], row["Workbench-Task"]) == ("/pages/one", contract.task_id)
     assert (row["Workbench-Generation"], row["Authorization"]) == (str(contract.generation), "Bearer made-up")
     acts = list(Event.objects.of(contract.pk).values_list("act", flat=True))
-    assert acts[-3:] == ["dispatch", "add", "report"]
+    assert acts[-2:] == ["dispatch", "report"]
     assert "made-up" not in json.dumps(list(Event.objects.of(contract.pk).values()), default=str)
 
 

@@ -1,3 +1,4 @@
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -5,7 +6,7 @@ from django.db import IntegrityError, OperationalError, transaction
 from psycopg import errors
 
 from contracts.gates import answers
-from contracts.gates.workers import stepping
+from contracts.gates.workers import step_telling, stepping
 from contracts.gates.workers.stepping import commit_step
 from contracts.models import (
     Artefact,
@@ -86,6 +87,24 @@ def test_a_whole_step_is_one_statement(slow, django_assert_num_queries):
     assert events[-1].after["state"] == "confirmed"
     with django_assert_num_queries(0):  # as Django counts; the statement goes past its cursors
         assert commit_step(contract_id=contract.pk, **told(contract, a_step(2, sequence=2))).allowed
+
+
+@at_once
+def test_progress_is_told_by_the_second_and_what_is_remembered_of_it_is_bounded(slow):
+    contract = at_work()
+
+    def progress_told_by(sequence):
+        assert_allowed(contract, commit_step, **told(contract, a_step(sequence, sequence=sequence)))
+        return live(contract).progressed_at
+
+    long_ago = progress_told_by(1) - timedelta(minutes=1)
+    Attempt.objects.filter(pk=live(contract).pk).update(progressed_at=long_ago)
+    assert progress_told_by(2) == long_ago
+    for generation in range(step_telling.REMEMBERED):
+        step_telling.progressed(-1, generation)
+    assert len(step_telling._progress) <= step_telling.REMEMBERED
+    assert progress_told_by(3) > long_ago
+    assert slow == []
 
 
 def contract_of(contract):

@@ -9,6 +9,8 @@ from django.core.management import call_command, get_commands
 from django.core.management.base import BaseCommand
 
 from workbench.folder import ensure_folder, only_one
+from workbench.observing.counts_folder import share_counts
+from workbench.observing.tracing import refuse_missing_parts
 from workbench.readiness import refuse_newer_database, refuse_taken_port, refuse_unusable_database
 from workbench.serving import serve
 from workbench.static import collect_if_changed
@@ -36,9 +38,11 @@ class Command(BaseCommand):
         address = f"http://127.0.0.1:{port}"
         with only_one(ensure_folder(settings.WORKBENCH_DATA), address):
             refuse_taken_port(port)
+            refuse_missing_parts()
             self.prepare(empty=empty)
             # For the links in mails; the watch reads it as its own setting.
             os.environ.setdefault("WORKBENCH_ADDRESS", address)
+            share_counts()  # with the watch, too
             with running_beside(WATCH, *([DRILLS] if settings.WORKBENCH_DRILLS else [])):
                 serve(address, port)
 
