@@ -1,4 +1,5 @@
-// The live region, the error title, and where the focus goes after a swap.
+// What every page does, in one file, because every file is one more request of a first visit. In this order: the live
+// region, the focus and the title after a swap; menus; answers that are not a part; news; copying; single keys.
 
 const region = document.getElementById("announce");
 
@@ -126,3 +127,251 @@ function enter() {
 }
 addEventListener("hashchange", enter);
 addEventListener("load", () => setTimeout(enter, 60)); // browsers go to the place first, and take the focus there
+
+// Answers to htmx that are not a part: a whole page, a login page, a failure, or none at all.
+
+const isPage = (text) => /^\s*<!doctype html/i.test(text);
+const isLogin = (text) => isPage(text) && /<body[^>]*\bdata-page="login"/.test(text);
+
+function notice(name) {
+  const place = document.getElementById("notices");
+  place.replaceChildren(document.getElementById(name).content.cloneNode(true));
+  place.scrollIntoView({ block: "nearest" });
+}
+
+// What the page asks by itself, beside the work, may fail: nothing the person did is lost, and nothing is replaced.
+const isAside = ({ requestConfig }) => Boolean(requestConfig?.elt?.hasAttribute("data-while-seen"));
+
+document.body.addEventListener("htmx:beforeSwap", (event) => {
+  const { detail } = event;
+  const text = detail.xhr.responseText;
+  if (isAside(detail) && (isPage(text) || detail.xhr.status >= 400)) detail.shouldSwap = false;
+  else if (isLogin(text)) {
+    // Swapping the login page in would throw away what was typed.
+    detail.shouldSwap = false;
+    notice("notice-login");
+  } else if (isPage(text) && detail.shouldSwap && !detail.boosted) {
+    // A redirect or an error ended in a whole page: show it as one, not inside a table row.
+    detail.target = document.getElementById("page");
+    detail.swapOverride = "outerHTML";
+    detail.selectOverride = "#page";
+    if (detail.xhr.responseURL && detail.xhr.status < 400) {
+      history.replaceState({ htmx: true }, "", location.href);
+      history.pushState({ htmx: true }, "", detail.xhr.responseURL);
+    }
+  } else if (!detail.shouldSwap && detail.xhr.status >= 400) notice("notice-failed");
+});
+
+for (const name of ["htmx:sendError", "htmx:timeout"]) document.body.addEventListener(name, ({ detail }) => isAside(detail) || notice("notice-unreachable"));
+
+// Logging in changes the CSRF token; coming back, take the new one over into the open page.
+document.addEventListener("visibilitychange", async () => {
+  const mark = document.querySelector("[data-login-again]");
+  if (document.hidden || !mark) return;
+  const answer = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
+  const text = answer?.ok ? await answer.text() : "";
+  if (!isPage(text) || isLogin(text)) return;
+  const page = new DOMParser().parseFromString(text, "text/html");
+  const headers = page.body.getAttribute("hx-headers");
+  if (!headers) return;
+  document.body.setAttribute("hx-headers", headers);
+  const token = JSON.parse(headers)["X-CSRFToken"];
+  for (const field of document.querySelectorAll("input[name=csrfmiddlewaretoken]")) field.value = token;
+  notice("notice-back");
+});
+
+// While a page is looked at, the server tells it that there is news for its reader; what asks for news asks then.
+
+const AGAIN = 60_000; // ms until another try, where the server has no line free
+const address = document.body.dataset.news;
+let line;
+let held = false;
+
+function call() {
+  if (line || document.hidden) return;
+  line = new EventSource(address);
+  line.addEventListener("open", () => {
+    if (held) hear(); // whatever was told while nobody listened
+    held = true;
+  });
+  line.addEventListener("news", hear);
+  line.addEventListener("error", () => {
+    if (line?.readyState !== EventSource.CLOSED) return;
+    hangUp();
+    setTimeout(call, AGAIN);
+  });
+}
+
+function hangUp() {
+  line?.close();
+  line = undefined;
+}
+
+const hear = () => htmx.trigger(document.body, "news");
+
+if (address) {
+  call();
+  document.addEventListener("visibilitychange", () => (document.hidden ? hangUp() : call()));
+  addEventListener("pagehide", hangUp);
+  addEventListener("pageshow", call);
+}
+
+// Copy buttons: "Copied" is said only after it happened; where the clipboard is refused, the text is selected.
+
+/** The exact text a button stands for: fetched bytes, its own text, or the text of another element. */
+async function textFor(button) {
+  const { copyUrl, copyText, copyFrom, copyForm } = button.dataset;
+  if (copyForm) {
+    const form = document.querySelector(copyForm);
+    const body = new URLSearchParams(new FormData(form));
+    body.set("step", "txt");
+    const answer = await fetch(form.action, { method: "POST", body });
+    if (!answer.ok) throw new Error(answer.status);
+    return answer.text();
+  }
+  if (copyUrl) {
+    const answer = await fetch(copyUrl, { credentials: "same-origin", redirect: "error" });
+    if (!answer.ok) throw new Error(answer.status);
+    return answer.text();
+  }
+  if (copyText !== undefined) return copyText;
+  const source = document.querySelector(copyFrom);
+  return source.value ?? source.textContent;
+}
+
+function select(button) {
+  const source = button.dataset.copyFrom ? document.querySelector(button.dataset.copyFrom) : button.previousElementSibling;
+  if (!source) return false;
+  // A shortened fingerprint is shown whole, so that selecting it selects all of it.
+  if (button.dataset.copyText && source.textContent !== button.dataset.copyText) {
+    source.textContent = button.dataset.copyText;
+    source.parentElement.classList.remove("fingerprint"); // which holds a short one together
+  }
+  if (source.select) {
+    source.focus();
+    source.select();
+  } else getSelection().selectAllChildren(source);
+  return true;
+}
+
+function showCopied(button) {
+  if (button.classList.contains("done")) return; // still says so
+  const label = button.textContent;
+  button.classList.add("done");
+  if (label.trim()) button.textContent = region.dataset.copied;
+  setTimeout(() => {
+    button.classList.remove("done");
+    if (label.trim()) button.textContent = label;
+  }, 2000);
+}
+
+async function copy(button) {
+  let text;
+  try {
+    text = await textFor(button);
+  } catch {
+    say(region.dataset.copyFailed);
+    tellBeside(button, region.dataset.copyFailed);
+    button.dispatchEvent(new CustomEvent("copy-failed", { bubbles: true }));
+    return;
+  }
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // No clipboard here (refused, or the page is not served securely).
+    const message = select(button) ? region.dataset.copyRefused : region.dataset.copyFailed;
+    say(message);
+    tellBeside(button, message);
+    return;
+  }
+  say(region.dataset.copied);
+  showCopied(button);
+}
+
+// On a line of its own, behind all that stands around the button: nothing is pushed aside or squeezed.
+function tellBeside(button, message) {
+  const place = (button.closest(".copyable") ?? button).parentElement;
+  place.querySelector(":scope > .copy-told")?.remove();
+  const told = document.createElement("span");
+  told.className = "copy-told";
+  told.textContent = message;
+  place.append(told);
+  setTimeout(() => told.remove(), 15000);
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-copy-from], [data-copy-text], [data-copy-url]");
+  if (button) copy(button);
+});
+
+// Single keys. The list on the page is the table: each entry says its keys and what they lead to.
+
+const list = document.getElementById("keys");
+const toggles = document.querySelectorAll("[data-keys-on]");
+const SWITCH = "keys-off";
+let pressed = "";
+let timer = 0;
+
+function isOff() {
+  try {
+    return localStorage.getItem(SWITCH) === "1";
+  } catch {
+    return false;
+  }
+}
+
+let on = !isOff();
+
+function switchTo(wanted) {
+  on = wanted;
+  for (const toggle of toggles) toggle.checked = on;
+}
+
+switchTo(on);
+for (const toggle of toggles)
+  toggle.addEventListener("change", () => {
+    switchTo(toggle.checked);
+    try {
+      if (on) localStorage.removeItem(SWITCH);
+      else localStorage.setItem(SWITCH, "1");
+    } catch {
+      // The choice holds for this page only.
+    }
+  });
+
+// Another tab of this browser switched them.
+addEventListener("storage", ({ key }) => key === SWITCH && switchTo(!isOff()));
+
+function typing(element) {
+  return element.closest("input, textarea, select, [contenteditable], dialog[open]");
+}
+
+function act({ go, find, show }) {
+  if (go) location.assign(go);
+  else if (show) document.getElementById(show).showModal();
+  else {
+    const field = document.querySelector(find);
+    field?.focus();
+    return Boolean(field);
+  }
+  return true;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (!on || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || typing(event.target)) return;
+  clearTimeout(timer);
+  timer = setTimeout(() => (pressed = ""), 1200);
+  const both = `${pressed} ${event.key}`.trim();
+  const entries = [...list.querySelectorAll("[data-keys]")];
+  const hit = entries.find((entry) => entry.dataset.keys === both) ?? entries.find((entry) => entry.dataset.keys === event.key);
+  pressed = hit ? "" : event.key;
+  if (hit && act(hit.dataset)) event.preventDefault();
+});
+
+// The link leads to a page with the same list; only a plain click opens the list here instead.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-show]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  document.getElementById(link.dataset.show).showModal();
+});

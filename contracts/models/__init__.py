@@ -12,6 +12,7 @@ from contracts.models.objects import WorkObject
 from contracts.models.operations import Operation, ToolContract
 from contracts.models.owner import Attempt, OwnerGate
 from contracts.models.progress import ROWS, gather_progress, plan_digest
+from contracts.models.sight import find_seen
 from contracts.models.sources import Artefact, Source
 from contracts.models.teams import (
     ContractGroupPermission,
@@ -64,6 +65,7 @@ __all__ = [
     "WindowRow",
     "WorkObject",
     "WorkerToken",
+    "find_seen",
     "gather_progress",
     "people_with",
     "plan_digest",

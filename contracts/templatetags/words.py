@@ -5,6 +5,8 @@ Every value that comes from a person or a worker is escaped here; what a tag ret
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache, lru_cache
+from html import escape
 from typing import Any
 
 from django import template
@@ -14,7 +16,7 @@ from django.utils.formats import date_format, localize
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince, timeuntil
-from django.utils.translation import gettext, pgettext
+from django.utils.translation import get_language, gettext, pgettext
 
 from contracts.forms.words import Said
 from contracts.forms.words import said as words_of
@@ -43,7 +45,10 @@ def sentence(said: Said | None) -> str:
 @register.filter
 def visible(text: Any) -> SafeString:
     """Return text with every hidden character as a mark, and a mark behind every look-alike letter."""
-    return format_html_join("", "{}", ((_piece(piece),) for piece in texts.visible(str(text or ""))))
+    plain = str(text or "")
+    if plain.isascii() and plain.isprintable():
+        return SafeString(escape(plain))  # nothing in it can be hidden, and pages have hundreds of these
+    return format_html_join("", "{}", ((_piece(piece),) for piece in texts.visible(plain)))
 
 
 def _piece(piece: texts.Piece) -> SafeString | str:
@@ -112,8 +117,7 @@ def state(value: Any, text: Any = "") -> SafeString:
 
     `value` is a state (enum member or stored string); `text` replaces its words, as in "11 confirmed".
     """
-    words = label(text or value)
-    return format_html('<span class="state {}">{}</span>', state_class(value), words)
+    return _chip(value, label(text or value))
 
 
 @register.filter
@@ -147,30 +151,41 @@ def fingerprint(digest: str) -> SafeString:
 
 
 def _copyable(text: str, shown: str) -> SafeString:
-    return format_html(
-        '<span class="copyable{}"><code class="id"{}>{}</code>'
-        '<button type="button" class="copy needs-js" data-copy-text="{}" aria-label="{}"></button></span>',
-        " fingerprint" if shown != text else "",
-        format_html(' title="{}"', text) if shown != text else "",
-        shown,
-        text,
-        gettext("Copy %(value)s") % {"value": shown},
+    short = shown != text
+    spoken = escape(_copy_words(get_language()) % {"value": shown})
+    return SafeString(
+        f'<span class="copyable{" fingerprint" if short else ""}">'
+        f'<code class="id"{f' title="{escape(text)}"' if short else ""}>{escape(shown)}</code>'
+        f'<button type="button" class="copy needs-js" data-copy-text="{escape(text)}" aria-label="{spoken}">'
+        "</button></span>"
     )
 
 
-def _empty(_cell: Any) -> SafeString:
+@cache
+def _copy_words(_language: str | None) -> str:
+    return gettext("Copy %(value)s")
+
+
+@lru_cache(maxsize=512)
+def _chip(value: Any, words: str) -> SafeString:
+    """Return a state chip whose words are translated already; a page has many of the same."""
+    return format_html('<span class="state {}">{}</span>', state_class(value), words)
+
+
+@cache
+def _empty(_language: str | None) -> SafeString:
     return format_html('<span class="quiet" aria-label="{}">–</span>', gettext("empty"))
 
 
 _FACTS: Mapping[str, Callable[[Any], SafeString | str]] = {
     "state": lambda cell: state(cell.value, cell.word),
     "digest": lambda cell: fingerprint(cell.value),
-    "id": lambda cell: format_html('<code class="id">{}</code>', visible(cell.value)),
+    "id": lambda cell: SafeString(f'<code class="id">{visible(cell.value)}</code>'),
     "moment": lambda cell: exact(cell.value),
     "word": lambda cell: conditional_escape(cell.word),
     "json": lambda cell: format_html('<pre class="value"><code>{}</code></pre>', visible(cell.word)),
     "number": lambda cell: conditional_escape(localize(cell.value)),
-    "empty": _empty,
+    "empty": lambda _cell: _empty(get_language()),
 }
 
 

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django_htmx.middleware import HtmxDetails
 
-from contracts.models import Contract, gather_progress, rights_of
+from contracts.models import Contract, find_seen, gather_progress
 from contracts.rules.completeness import Missing, missing_things, section_states
 from contracts.rules.states import ContractState
 from contracts.rules.vocabulary import Actor, ActorKind, Right, Section, SectionState
@@ -43,9 +42,10 @@ class Loaded:
 
 def load_contract(request: HttpRequest, task_id: str, right: Right = Right.VIEW) -> Loaded:
     """Return the contract, 404 if the person may not see it, 403 if `right` is lacking."""
-    visible = Contract.objects.visible_to(request.user).select_related("team")
-    contract = get_object_or_404(visible, task_id=task_id)
-    rights = rights_of(request.user, contract.pk)
+    found = find_seen(request.user, task_id)
+    if found is None:
+        raise Http404
+    contract, rights = found
     if right not in rights:
         raise PermissionDenied(right.label)
     return Loaded(contract, rights, actor_of(request, right))

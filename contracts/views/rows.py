@@ -104,7 +104,7 @@ def remove(request: Asked, task_id: str, part: str, row_id: int) -> HttpResponse
         "row": row,
         "element": f"{part}-{row_id}",
         "refusal": verdict,
-        "columns": len(shown_row(declared, row, loaded.contract.state, may_fill=True).cells) + 1,
+        "columns": len(shown_row(declared, row, loaded.contract, may_fill=True).cells) + 1,
     }
     return _in_table_or_alone(request, context, "removal", verdict)
 
@@ -194,7 +194,7 @@ def _in_table_or_alone(
 
 def _shown(loaded: Loaded, part: Part, row: Any) -> ShownRow:
     run = runs_behind([row]).get(row.pk)
-    return shown_row(part, row, loaded.contract.state, may_fill=loaded.may(Right.FILL), run=run)
+    return shown_row(part, row, loaded.contract, may_fill=loaded.may(Right.FILL), run=run)
 
 
 def _changed(request: Asked, loaded: Loaded, part: Part, row_id: int) -> HttpResponse:

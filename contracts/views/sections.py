@@ -184,7 +184,7 @@ def _table(request: Asked, loaded: Loaded, part: Part, around: Any) -> Block:
     block.headings = headings(part)
     runs = runs_behind(block.page.object_list)
     block.rows = [
-        shown_row(part, row, contract.state, may_fill=loaded.may(Right.FILL), run=runs.get(row.pk))
+        shown_row(part, row, contract, may_fill=loaded.may(Right.FILL), run=runs.get(row.pk))
         for row in block.page.object_list
     ]
     return block

@@ -1,20 +1,22 @@
 """How the rows of a part are laid out: which facts stand in the table, and how each is shown."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
-from django.utils.translation import gettext
+from django.urls import reverse
+from django.utils.translation import get_language, gettext
 
 from contracts.gates.objects import OPEN_FOR_OBJECTS
 from contracts.gates.requesting import ASKABLE
-from contracts.models import ContentRow, DrillRun, Operation, WindowRow
+from contracts.models import Approval, ContentRow, Contract, DrillRun, Operation, WindowRow
 from contracts.rules.approving import member_words
 from contracts.rules.fields import Field, Kind
-from contracts.rules.parts import Part
+from contracts.rules.parts import PARTS, Part
 from contracts.rules.states import ContractState, OperationState
 from contracts.rules.windows import WINDOW_TEXTS, Window
 
@@ -47,6 +49,9 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 RECORDS = frozenset({"attempt", "checkpoint", "step"})
 # Facts that are shown as a state: shape, word and colour together.
 STATES = frozenset({"state", "verdict", "decision"})
+WINDOW_WORDS = frozenset({"provoked", "expected"})  # of a known window, where nobody wrote others
+SPOKEN = WINDOW_WORDS | {"window", "scope", "stale_member"}
+EMPTY: tuple[Any, ...] = ("", None, [], {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,17 @@ class Cell:
     value: Any
     word: str = ""
     result: bool = False  # of a drill; blank until somebody really ran it
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """What a field's cells have in common, in one language: worked out once, because a page has hundreds of cells."""
+
+    field: Field
+    label: str
+    kind: str
+    worded: bool  # its value stands for words
+    spoken: bool  # its words follow from other facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +93,46 @@ class ShownRow:
     selectable: bool = False
     drilled: bool = True
     ask_key: str = ""  # of a pending operation for which a decision may be asked
-    key: str = ""  # of an operation, which has a page of its own
+    place: str = ""  # of what has a page of its own
     run: DrillRun | None = None  # that filled the result half of a grid's row
 
     @property
     def result_count(self) -> int:
         """Return how many cells the blank result half of a grid row takes."""
         return sum(cell.result for cell in self.cells)
+
+    @property
+    def shape(self) -> tuple[Any, ...] | None:
+        """Return all that the markup depends on but the values; None for a row with links that others lack."""
+        if self.run or self.ask_key:
+            return None
+        cells = tuple((cell.kind == "number", cell.result) for cell in self.cells)
+        more = tuple(cell.name for cell in self.more)
+        acts = (self.mendable, self.removable, self.selectable, self.drilled, bool(self.place))
+        return self.part.name, cells, more, acts
+
+    @property
+    def values(self) -> list[Any]:
+        """Return what differs between rows of one shape."""
+        return [self.pk, self.place, self.name, *self.cells, *self.more]
+
+    def blank(self, marks: Sequence[str]) -> "ShownRow":
+        """Return a row of the same shape that shows `marks`, one for each value."""
+        pk, place, name, *others = marks
+        cells = tuple(
+            replace(cell, kind="number" if cell.kind == "number" else "text", value=mark, word="")
+            for cell, mark in zip((*self.cells, *self.more), others, strict=True)
+        )
+        count = len(self.cells)
+        return replace(
+            self,
+            pk=int(pk),
+            element=f"{self.part.name}-{pk}",
+            place=place if self.place else "",
+            name=name,
+            cells=cells[:count],
+            more=cells[count:],
+        )
 
 
 def headings(part: Part) -> list[str]:
@@ -92,11 +141,11 @@ def headings(part: Part) -> list[str]:
 
 
 def shown_row(
-    part: Part, row: ContentRow, state: str, *, may_fill: bool, run: DrillRun | None = None
+    part: Part, row: ContentRow, contract: Contract, *, may_fill: bool, run: DrillRun | None = None
 ) -> ShownRow:
     """Return one row with its cells; what may be done with it follows from the contract's state."""
-    facts = row.facts()
-    columns = COLUMNS[part.name]
+    facts, state = row.facts(), contract.state
+    in_table, behind = _layout(part.name, get_language())
     mendable = may_fill and state in part.mendable_in and bool(part.given) and not _kept(part, row)
     own_window = part.name == "window" and facts["window"] not in set(Window)
     return ShownRow(
@@ -105,20 +154,22 @@ def shown_row(
         version=row.version,
         element=f"{part.name}-{row.pk}",
         name=row.natural_key(),
-        cells=tuple(_cell(part.field(name), facts) for name in columns),
-        more=tuple(
-            cell
-            for field in part.fields
-            if field.name not in columns and (cell := _cell(field, facts)).kind != "empty"
-        ),
+        cells=tuple([_cell(one, facts) for one in in_table]),
+        more=tuple([_cell(one, facts) for one in behind if facts[one.field.name] not in EMPTY or one.spoken]),
         mendable=mendable,
         removable=mendable and state == ContractState.DRAFT and (not part.fixed or own_window),
         selectable=may_fill and may_select(part, state),
         drilled=part.name != "window" or bool(facts["verdict"]),
-        key=row.key if isinstance(row, Operation) else "",
+        place=_place(row, contract.task_id),
         run=run,
         ask_key=row.key if may_fill and isinstance(row, Operation) and _askable(row, state) else "",
     )
+
+
+def _place(row: ContentRow, task_id: str) -> str:
+    if isinstance(row, Approval):
+        return reverse("contracts:approval", args=[task_id, row.item_id])
+    return reverse("contracts:operation", args=[task_id, row.key]) if isinstance(row, Operation) else ""
 
 
 def table_query(part: Part, asked: Mapping[str, str], **changed: Any) -> str:
@@ -136,7 +187,8 @@ def may_select(part: Part, state: str) -> bool:
 
 def all_cells(part: Part, facts: Mapping[str, Any]) -> list[Cell]:
     """Return what people fill in of a row, for a page on which it is only read."""
-    return [_cell(field, facts) for field in part.given]
+    laid = {one.field.name: one for half in _layout(part.name, get_language()) for one in half}
+    return [_cell(laid[field.name], facts) for field in part.given]
 
 
 def _askable(operation: Operation, state: str) -> bool:
@@ -152,40 +204,61 @@ def _kept(part: Part, row: Any) -> bool:
     return part.name == "operation" and row.state != OperationState.PENDING
 
 
-def _cell(field: Field, facts: Mapping[str, Any]) -> Cell:
+def _cell(laid: Laid, facts: Mapping[str, Any]) -> Cell:
+    field, value = laid.field, facts[laid.field.name]
+    if laid.spoken and (words := _spoken(field, facts)) is not None:
+        return Cell(field.name, laid.label, "text", words)
+    if value in EMPTY:
+        return Cell(field.name, laid.label, "empty", "", result=field.name in WindowRow.RESULTS)
+    word = _word(field, value) if laid.worded else ""
+    return Cell(field.name, laid.label, laid.kind, _typed(field, value), word)
+
+
+def _spoken(field: Field, facts: Mapping[str, Any]) -> str | None:
+    """Return the words that stand for a fact which its value alone does not tell; None if there are none for it."""
     value = facts[field.name]
-    label = gettext(field.label)
     if field.name == "window":
-        return Cell(field.name, label, "text", _window_title(facts))
-    if field.name in ("provoked", "expected") and not value and facts.get("window") in set(Window):
-        text = WINDOW_TEXTS[Window(facts["window"])]
-        return Cell(field.name, label, "text", gettext(getattr(text, field.name)))
-    if value in ("", None, [], {}):
-        return Cell(field.name, label, "empty", "", result=field.name in WindowRow.RESULTS)
-    if field.name in ("scope", "stale_member"):
-        words = gettext("this call only") if field.name == "scope" else gettext(member_words(value))
-        return Cell(field.name, label, "text", words)
-    return Cell(field.name, label, _kind(field), _typed(field, value), _word(field, value))
+        return _window_title(facts)
+    if field.name in WINDOW_WORDS:
+        known = not value and facts.get("window") in set(Window)
+        return gettext(getattr(WINDOW_TEXTS[Window(facts["window"])], field.name)) if known else None
+    if value in EMPTY:
+        return None
+    return gettext("this call only") if field.name == "scope" else gettext(member_words(value))
 
 
 def _typed(field: Field, value: Any) -> Any:
     return datetime.fromisoformat(value) if field.kind is Kind.MOMENT else value
 
 
+@cache
+def _layout(part: str, _language: str | None) -> tuple[tuple[Laid, ...], tuple[Laid, ...]]:
+    """Return the fields that stand in the table of a part, and those that are seen on opening a row."""
+    fields = {field.name: field for field in PARTS[part].fields}
+    shown = COLUMNS.get(part, ())
+    behind = [field for name, field in fields.items() if name not in shown]
+    return tuple(map(_laid, [fields[name] for name in shown])), tuple(map(_laid, behind))
+
+
+def _laid(field: Field) -> Laid:
+    worded = field.kind in (Kind.FLAG, Kind.JSON) or field.words is not None
+    return Laid(field, gettext(field.label), _kind(field), worded, field.name in SPOKEN)
+
+
 def _kind(field: Field) -> str:
-    if field.name in STATES:
-        return "state"
-    kinds = {
-        Kind.ID: "id",
-        Kind.SHA256: "digest",
-        Kind.MOMENT: "moment",
-        Kind.JSON: "json",
-        Kind.FLAG: "word",
-        Kind.CHOICE: "word",
-        Kind.WHOLE: "number",
-        Kind.AMOUNT: "number",
-    }
-    return kinds.get(field.kind, "text")
+    return "state" if field.name in STATES else _KINDS.get(field.kind, "text")
+
+
+_KINDS: Mapping[Kind, str] = {
+    Kind.ID: "id",
+    Kind.SHA256: "digest",
+    Kind.MOMENT: "moment",
+    Kind.JSON: "json",
+    Kind.FLAG: "word",
+    Kind.CHOICE: "word",
+    Kind.WHOLE: "number",
+    Kind.AMOUNT: "number",
+}
 
 
 def _word(field: Field, value: Any) -> str:
