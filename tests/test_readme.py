@@ -96,9 +96,10 @@ def test_both_lead_to_the_same_documents_and_to_each_other():
 @pytest.mark.parametrize(
     "document", sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("*/*.zh-hans.md"))
 )
-def test_chinese_has_chinese_punctuation(document):
+def test_chinese_is_polite_and_has_chinese_punctuation(document):
     words = re.sub(r"`[^`]*`", "", prose_of(read(document)))
     assert WESTERN.findall(words) == []
+    assert "你" not in words
 
 
 @pytest.mark.parametrize(

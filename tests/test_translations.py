@@ -21,6 +21,8 @@ from workbench.extraction import KEYWORDS, ROOT, Sentence, in_python, in_templat
 HAN = r"[\u3400-\u9fff]"
 # A western mark beside a Han character; a dot only at the end, because it also parts the words of a name.
 WESTERN = re.compile(rf"{HAN}[,;:!?()]|[,;:!?(]{HAN}|{HAN}\.(?:\s|$)|\.\.\.|[\"']{HAN}|{HAN}[\"']")
+# For owner, ledger, reconcile, overview, checksum, right, example, account, and what is left of a limit.
+SECOND_WORDS = re.compile("所有者|持有者|拥有者|台账|对账|概览|校验和|权利|案例|账户|限额")
 PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|(?<!%)%[sd]|(?<!\{)\{\w*\}(?!\})")
 
 
@@ -75,6 +77,15 @@ def test_sentences_end_alike(entries):
         )
 
     assert [(english, chinese) for english, chinese, _ in entries if wrong(english, chinese)] == []
+
+
+def test_the_reader_is_addressed_politely(entries):
+    assert [chinese for _, chinese, _ in entries if "你" in chinese] == []
+
+
+def test_one_thing_has_one_word(entries):
+    """Each of these was once a second word for what the catalogue calls by another."""
+    assert [chinese for _, chinese, _ in entries if SECOND_WORDS.search(chinese)] == []
 
 
 def test_no_entry_starts_or_ends_with_a_blank(entries):

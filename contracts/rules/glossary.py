@@ -70,7 +70,7 @@ _CONTRACT = (
     Term("Paused", "已暂停", N_("Nobody works on the task; it can be taken up."), "paused"),
     Term(
         "Resuming",
-        "恢复中",
+        "续跑中",
         N_("A worker has taken the task up and has not committed a step yet."),
         "resuming",
     ),
@@ -146,7 +146,7 @@ _OWNER = (
     ),
     Term(
         "Take over",
-        "接手",
+        "接管",
         N_("To become the owner after a lease has lapsed, or by an operator with a reason."),
     ),
     Term(
