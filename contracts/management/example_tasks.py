@@ -39,12 +39,12 @@ PUBLISHING = {
 }
 
 
-def find_or_create(name: str) -> Contract:
-    """Return the newest example contract of this name that has not ended, else a new one."""
+def find_or_create(name: str, language: str = "en") -> Contract:
+    """Return the newest example contract of this name that has not ended, else a new one in `language`."""
     prefix = f"example-{name}-"
     former = Contract.objects.filter(task_id__startswith=prefix)
     open_one = former.exclude(state__in=ENDED).order_by("-pk").first()
-    contract = open_one or _create(name, f"{prefix}{former.count() + 1}")
+    contract = open_one or _create(name, f"{prefix}{former.count() + 1}", language)
     if contract.state == ContractState.DRAFT:
         contract = _done(leave_draft(contract_id=contract.pk, actor=SYSTEM))
     return contract
@@ -69,27 +69,27 @@ def correct_date(contract: Contract, label: dict[str, Any], former: str, date: s
         "inline_text": label["inline_text"].replace(former, date),
         "source": label["source"],
         "author": "A. Lindgren",
-        "note": "The date was corrected.",
+        "note": gettext("The date was corrected."),
     }
     verdict = add_row(contract_id=contract.pk, actor=SYSTEM, part=PARTS["artefact"], values=values)
     return str(_done(verdict).version_label)
 
 
-def _create(name: str, task_id: str) -> Contract:
+def _create(name: str, task_id: str, language: str) -> Contract:
     team = Team.objects.filter(slug=TEAM).first()
     owner = get_user_model().objects.filter(username=OWNER, is_active=True).first()
     if team is None or owner is None:
         raise CommandError(gettext("There is no example team here. Run `manage.py up` first."))
-    document = check_document({**_document(name), "team": team.slug}, task_id=task_id)
+    document = check_document({**_document(name, language), "team": team.slug}, task_id=task_id)
     actor = Actor(owner.get_username(), ActorKind.SYSTEM)
     contract: Contract = _done(create_contract(user=owner, actor=actor, team=team, document=document))
     return contract
 
 
-def _document(name: str) -> dict[str, Any]:
+def _document(name: str, language: str) -> dict[str, Any]:
     """Return the case of this name as it was before anything had happened, with quick times."""
     now = database_now()
-    raw = case(name, "en", now)
+    raw = case(name, language, now)
     raw |= {key: [] for key in HAPPENED}
     raw["complete_sections"] = [section.value for section in Section]
     raw["life"] = {}

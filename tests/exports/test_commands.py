@@ -8,7 +8,9 @@ from django.contrib.auth import authenticate, get_user_model
 from django.core.management import CommandError, call_command
 
 from contracts.exports.schema import schema_text
-from contracts.models import Contract, Event, ReservedTaskId, Team
+from contracts.management.commands.create_examples import machine_language
+from contracts.management.example_tasks import WORKERS, find_or_create
+from contracts.models import Contract, Event, PlaneRow, ReservedTaskId, Team
 from contracts.rules.vocabulary import ActorKind, Role
 from tests import builders, documents, people
 from tests.exports.telling import as_json, as_text, store
@@ -136,6 +138,38 @@ def test_examples_are_made_once_and_their_people_can_log_in(language):
     assert run("create_examples", "--lang", language) == ("", "", "")
     assert Event.objects.count() == before
     assert get_user_model().objects.count() == 4
+
+
+@pytest.mark.parametrize(("language", "han"), [("en", False), ("zh-hans", True)])
+def test_examples_are_written_in_the_language_asked_for(language, han):
+    run("create_examples", "--lang", language)
+    written = [Team.objects.get().name, *PlaneRow.objects.values_list("readers", flat=True)]
+    for contract in Contract.objects.all():
+        written += [contract.title, contract.purpose, contract.accountable_owner]
+    assert len(written) == 1 + 10 + 6
+    assert {bool(re.search("[\u4e00-\u9fff]", words)) for words in written} == {han}
+
+
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [
+        ({}, "en"),
+        ({"LANG": "zh_CN.UTF-8"}, "zh-hans"),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, "en"),
+        ({"LANG": "en_GB.UTF-8", "LC_MESSAGES": "zh_SG", "LC_ALL": ""}, "zh-hans"),
+        ({"LANG": "de_DE.UTF-8"}, "en"),
+    ],
+)
+def test_examples_are_in_the_language_of_the_machine_unless_asked_otherwise(environment, language):
+    assert machine_language(environment) == language
+
+
+def test_the_tasks_of_the_example_workers_are_in_the_language_asked_for():
+    run("create_examples", "--people-only")
+    for name in WORKERS:
+        contract = find_or_create(name, "zh-hans")
+        assert (contract.state, contract.title.isascii()) == ("paused", False)
+        assert find_or_create(name, "en") == contract  # what is begun goes on as it is
 
 
 def test_people_alone_can_be_made_and_the_contracts_later():

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from workbench.management.commands import up
 from workbench.postgres import EmbeddedPostgres
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,6 +148,7 @@ def test_after_kill_9_up_finds_its_server_and_data_again(environment):
             {"DATABASE_URL": "postgresql://a@b/c"},
             "a port is a whole number from 1 to 65535",
         ),
+        (["--lang", "de"], {"DATABASE_URL": "postgresql://a@b/c"}, "invalid choice: 'de'"),
         ([], {"WORKBENCH_DATA": "/proc/nowhere"}, "cannot be written"),
         ([], {"WORKBENCH_DATA": "relative"}, "WORKBENCH_DATA must be an absolute path."),
         ([], {"WORKBENCH_HTPS": "1"}, "did you mean WORKBENCH_HTTPS?"),
@@ -160,6 +162,17 @@ def test_a_refusal_is_one_sentence_without_traceback(environment, tmp_path, word
     assert sentence in answer.stderr
     assert "Traceback" not in answer.stderr
     assert "hunter22" not in answer.stderr + answer.stdout
+
+
+@pytest.mark.parametrize(("lang", "asked"), [("zh-hans", {"lang": "zh-hans"}), (None, {})])
+def test_the_examples_are_asked_for_in_the_language_that_was_chosen(monkeypatch, lang, asked):
+    called = {}
+    monkeypatch.setattr(up, "call_command", lambda name, **options: called.update({name: options}))
+    for name in ("refuse_unusable_database", "refuse_newer_database", "collect_if_changed"):
+        monkeypatch.setattr(up, name, lambda: None)
+    command = up.Command()
+    command.prepare(empty=False, lang=lang)
+    assert called["create_examples"] == {"stdout": command.stdout, "people_only": False, **asked}
 
 
 def test_a_database_folder_of_an_older_version_is_refused(environment, tmp_path):

@@ -39,7 +39,9 @@ class Command(BaseCommand):
             "--url", default="http://127.0.0.1:8000", help="of the workbench (default %(default)s)"
         )
         languages = [code for code, _ in settings.LANGUAGES]
-        parser.add_argument("--lang", choices=languages, default="en", help="of what is told; default: en")
+        parser.add_argument(
+            "--lang", choices=languages, default="en", help="of the task and of what is told; default: en"
+        )
 
     def handle(self, *, task: str, url: str, lang: str, **_: Any) -> None:
         with override(lang):
@@ -48,7 +50,7 @@ class Command(BaseCommand):
     def tell(self, task: str, url: str, locale: str) -> None:
         """Do the task; whatever is said is said in the language of `locale`."""
         logging.getLogger("httpx").setLevel(logging.WARNING)  # what happens is told here, line by line
-        contract = find_or_create(task)
+        contract = find_or_create(task, get_language() or "en")
         processes = Processes(settings.WORKBENCH_DATA / "examples" / contract.task_id, self.say)
         with ExitStack() as stack:
             workbench = stack.enter_context(

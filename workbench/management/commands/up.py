@@ -30,23 +30,29 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=port_number, default=8000, help="port on 127.0.0.1 (default 8000)")
         parser.add_argument("--empty", action="store_true", help="create people, but no example contracts")
+        languages = [code for code, _ in settings.LANGUAGES]
+        parser.add_argument(
+            "--lang",
+            choices=languages,
+            help="of the example contracts; default: the language of this machine",
+        )
         parser.add_argument(
             "--database-url", help="a PostgreSQL of your own, 15 or later, instead of the embedded one"
         )
 
-    def handle(self, *, port: int, empty: bool, **_: Any) -> None:
+    def handle(self, *, port: int, empty: bool, lang: str | None, **_: Any) -> None:
         address = f"http://127.0.0.1:{port}"
         with only_one(ensure_folder(settings.WORKBENCH_DATA), address):
             refuse_taken_port(port)
             refuse_missing_parts()
-            self.prepare(empty=empty)
+            self.prepare(empty=empty, lang=lang)
             # For the links in mails; the watch reads it as its own setting.
             os.environ.setdefault("WORKBENCH_ADDRESS", address)
             share_counts()  # with the watch, too
             with running_beside(WATCH, *([DRILLS] if settings.WORKBENCH_DRILLS else [])):
                 serve(address, port)
 
-    def prepare(self, *, empty: bool) -> None:
+    def prepare(self, *, empty: bool, lang: str | None = None) -> None:
         """Bring database, static files and people up to date; doing it again changes nothing."""
         refuse_unusable_database()
         refuse_newer_database()
@@ -54,5 +60,6 @@ class Command(BaseCommand):
         call_command("createcachetable", verbosity=0)
         collect_if_changed()
         if "create_examples" in get_commands():
-            call_command("create_examples", stdout=self.stdout, **({"people_only": True} if empty else {}))
+            asked = {"lang": lang} if lang else {}
+            call_command("create_examples", stdout=self.stdout, people_only=empty, **asked)
         self.stdout.flush()
