@@ -82,7 +82,7 @@ class Right(Labelled):
     FILL = "fill_contract", N_("Fill in the contract")
     DECIDE = "decide_contract", N_("Decide on approvals")
     OPERATE = "operate_contract", N_("Take over, reconcile, raise limits")
-    EXPORT = "export_contract", N_("Carry the contract away")
+    EXPORT = "export_contract", N_("Export the contract")
     SHARE = "share_contract", N_("Share the contract")
 
 
