@@ -36,6 +36,22 @@ def test_several_people_look_and_what_is_long_ago_is_forgotten():
     assert list(Presence.objects.values_list("person__username", flat=True)) == [otto.username]
 
 
+def test_whoever_comes_back_after_long_is_seen_again_and_once():
+    contract = builders.a_draft()
+    carla = people.curator(contract.team)
+    look(contract_id=contract.pk, place="item-1", user=carla)
+    Presence.objects.update(seen_at=database_now() - KEPT_FOR - timedelta(minutes=1))
+    look(contract_id=contract.pk, place="item-1", user=carla)
+    assert Presence.objects.get().seen_at > database_now() - timedelta(minutes=1)
+
+
+def test_a_look_is_one_statement(django_assert_num_queries):
+    contract = builders.a_draft()
+    carla = people.curator(contract.team)
+    with django_assert_num_queries(1):
+        look(contract_id=contract.pk, place="item-1", user=carla)
+
+
 def test_whoever_leaves_is_seen_nowhere_and_nobody_else_is_taken_away():
     contract = builders.a_draft()
     carla, otto = people.curator(contract.team), people.operator(contract.team)
