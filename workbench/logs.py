@@ -25,6 +25,17 @@ def quiet(text: str) -> str:
     return _TELLING.sub("", text).rstrip("\n")
 
 
+class Refusals(logging.Filter):
+    """Takes the traceback off what tells of a refused request: the line says it all, and nothing is broken."""
+
+    @override
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let every record pass; see the class."""
+        if getattr(record, "status_code", 500) < 500:
+            record.exc_info = record.exc_text = None
+        return True
+
+
 class ReticentFormatter(logging.Formatter):
     """Formats as usual, but drops the lines in which PostgreSQL shows the values of a row."""
 

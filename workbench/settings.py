@@ -334,7 +334,8 @@ LOGGING: dict[str, Any] = {
         },
         "json": {"()": "workbench.logs.JsonLines", "json_ensure_ascii": False},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG}},
+    "filters": {"refusals": {"()": "workbench.logs.Refusals"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG, "filters": ["refusals"]}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},

@@ -1,4 +1,5 @@
 import ast
+import io
 import logging
 import os
 import re
@@ -8,9 +9,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import PermissionDenied
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
+from django.utils.module_loading import import_string
 
 import workbench.settings
 from workbench import checks
@@ -112,6 +115,23 @@ def test_log_lines_keep_quiet_about_rows():
         "x", logging.ERROR, "", 1, "duplicate key\nDETAIL:  Key (a)=(hunter22) exists.\nmore", (), None
     )
     assert ReticentFormatter().format(record) == "duplicate key\nmore"
+
+
+@pytest.mark.parametrize(("status", "told"), [(403, False), (404, False), (500, True)])
+def test_a_refused_request_is_one_line_and_a_broken_one_has_its_traceback(status, told):
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    handler.setFormatter(ReticentFormatter())
+    for name in workbench.settings.LOGGING["handlers"]["stderr"]["filters"]:
+        handler.addFilter(import_string(workbench.settings.LOGGING["filters"][name]["()"])())
+    error = PermissionDenied("nobody's")
+    record = logging.LogRecord(
+        "django.request", logging.WARNING, "", 1, "Said", (), (type(error), error, None)
+    )
+    record.status_code = status
+    handler.handle(record)
+    assert ("nobody's" in written.getvalue()) is told
+    assert told or written.getvalue() == "Said\n"
 
 
 def write_catalogue(folder, text="hello"):
