@@ -55,6 +55,11 @@ def test_the_copy_button_takes_the_file_itself(exporter, contract):
     assert 'data-copy-from="#preview"' in html
 
 
+def test_the_languages_stand_above_what_they_govern(exporter, contract):
+    html = page(exporter, "contracts:export", contract).content.decode()
+    assert html.index('class="tabs') < html.index("data-copy-url") < html.index('id="preview"')
+
+
 def test_paper_bears_id_revision_and_checksum(exporter, contract):
     answer = page(exporter, "contracts:export", contract)
     head = re.search(r'<p class="print-head">(.*?)</p>', answer.content.decode(), re.DOTALL)[1]
