@@ -29,7 +29,16 @@ from contracts.views.holding import holding_context
 from contracts.views.life import ENDED, anchor_of
 from contracts.views.loading import Asked, Loaded, contract_context, load_contract, missing_in
 from contracts.views.presence import others_in
-from contracts.views.tables import Cell, ShownRow, all_cells, headings, is_open, may_select, shown_row
+from contracts.views.tables import (
+    Cell,
+    Heading,
+    ShownRow,
+    all_cells,
+    headings,
+    is_open,
+    may_select,
+    shown_row,
+)
 
 PAGE_SIZE = 50
 SEARCHED = {
@@ -55,7 +64,7 @@ class Block:
     forms: list[RowForm] = field(default_factory=list)
     refusal: Verdict | None = None
     conflicts: list[dict[str, Any]] = field(default_factory=list)
-    headings: list[str] = field(default_factory=list)
+    headings: list[Heading] = field(default_factory=list)
     rows: list[ShownRow] = field(default_factory=list)
     page: Page[Any] | None = None
     selectable: bool = False

@@ -55,6 +55,14 @@ EMPTY: tuple[Any, ...] = ("", None, [], {})
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """What a column is called, and whether it holds numbers, which stand at its end."""
+
+    label: str
+    number: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One fact, ready to be shown: its label and what kind of thing it is."""
 
@@ -135,9 +143,10 @@ class ShownRow:
         )
 
 
-def headings(part: Part) -> list[str]:
+def headings(part: Part) -> list[Heading]:
     """Return the translated column headings of a part's table."""
-    return [gettext(part.field(name).label) for name in COLUMNS[part.name]]
+    fields = map(part.field, COLUMNS[part.name])
+    return [Heading(gettext(field.label), _kind(field) == "number") for field in fields]
 
 
 def shown_row(

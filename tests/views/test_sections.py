@@ -114,6 +114,12 @@ def test_who_may_not_fill_gets_no_form_and_no_button(team, section, who):
     assert main.every("textarea") == []
 
 
+def test_the_heading_of_a_column_of_numbers_stands_over_them(team):
+    root = read(visitor(people.viewer(team)).get(place(full(team), "operations")))
+    by_class = {head.words: head["class"] for head in root.every("th") if head["scope"] == "col"}
+    assert (by_class["Round"], by_class["Target"]) == ("number", "")
+
+
 @pytest.mark.parametrize("section", SECTIONS)
 def test_a_reader_sees_words_and_not_stored_values(team, section):
     contract = builders.a_complete_draft(team)
