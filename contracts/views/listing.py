@@ -1,6 +1,7 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache, partial
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -13,9 +14,9 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from contracts.forms.filters import ARCHIVED, EXPIRED, ListFilters
-from contracts.models import Approval, Attempt, Contract, Operation, SectionMark, Team, WorkObject
+from contracts.models import Approval, Attempt, Contract, Operation, SectionMark, Team, TeamRole, WorkObject
 from contracts.rules.states import ApprovalState, ContractState, ObjectState, OperationState
-from contracts.rules.vocabulary import Right, Section
+from contracts.rules.vocabulary import Right, Role, Section
 
 PER_PAGE = 25
 ENDED = (ContractState.COMPLETED.value, ContractState.CANCELLED.value)
@@ -77,11 +78,18 @@ def contract_list(request: HttpRequest) -> HttpResponse:
         "query": query.urlencode(),
         "lines": _lines([*page.object_list], now),
         "section_count": len(Section),
+        "fills_in": cache(partial(_fills_in, request.user)),  # asked for where the page shows the button
         "now": now,
         "nav_here": "contracts",
     }
     is_part = getattr(request, "htmx", None) and not request.htmx.boosted  # type: ignore[attr-defined]
     return render(request, f"contracts/list.html{'#found' if is_part else ''}", context)
+
+
+def _fills_in(user: Any) -> bool:
+    """Tell whether the person fills contracts in anywhere, so that a new one is their usual act."""
+    reviews = TeamRole.objects.filter(role=Role.REVIEWER.value, group__user=user)
+    return reviews.exists() or Contract.objects.granted(user, Right.FILL).exists()
 
 
 def _teams_of(user: Any) -> QuerySet[Team]:

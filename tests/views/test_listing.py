@@ -1,13 +1,15 @@
 import pytest
 
 from contracts.gates.lifecycle import archive
+from contracts.gates.people import share
 from contracts.gates.objects import add_lines, change_objects
 from contracts.gates.requesting import request_approval
 from contracts.gates.rows import mark_section
 from contracts.rules.parts import PARTS
 from contracts.rules.states import Act
-from contracts.rules.vocabulary import Actor, ActorKind, Section
+from contracts.rules.vocabulary import Actor, ActorKind, Right, Section
 from tests import builders, documents, people
+from tests.views.reading import read
 from tests.views.visiting import HTMX, address, queries, visitor, words
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +56,25 @@ def test_it_lists_what_a_person_may_see_and_nothing_else(team):
     contract = builders.a_draft(team)
     assert ids(listed(people.viewer(team))) == [contract.task_id]
     assert ids(listed(people.neighbour())) == []
+
+
+@pytest.mark.parametrize(("who", "usual"), [("reviewer", True), ("curator", False), ("viewer", False)])
+def test_a_new_contract_is_the_main_act_of_those_who_fill_in(team, who, usual):
+    person = getattr(people, who)(team)
+    for contracts in (0, 1):
+        links = [one for one in read(listed(person)).every("a") if one["href"] == address("new")]
+        classes = [one["class"].split() for one in links if "button" in one["class"].split()]
+        assert ["deed" in one for one in classes] == [usual] * (2 - contracts)
+        builders.a_draft(team)
+
+
+def test_whoever_may_fill_in_one_contract_begins_others_too(team):
+    contract, stefan = builders.a_draft(team), people.stranger()
+    owner = people.acting(people.owner(team))
+    builders.done(
+        share(contract_id=contract.pk, actor=owner, username="stefan", rights=frozenset({Right.FILL}))
+    )
+    assert listed(stefan).context["fills_in"]()
 
 
 def test_an_empty_list_says_how_to_begin():
