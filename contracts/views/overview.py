@@ -65,6 +65,7 @@ def overview(request: HttpRequest, task_id: str) -> HttpResponse:
     context |= {
         "expired": expired,
         "is_draft": is_draft,
+        "export_right": Right.EXPORT,
         "shown": None if is_draft else decide_for(loaded, now),
         "lacking": missing_by_section(contract, context["missing"]) if loaded.may(Right.VIEW) else [],
         "offers": [*operator_offers(loaded, now), *offers(loaded, context["missing"], now)],

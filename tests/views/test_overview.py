@@ -58,6 +58,18 @@ def test_a_viewer_is_offered_nothing(team):
     assert seen(builders.a_complete_draft(team), people.viewer(team)).context["offers"] == []
 
 
+def test_who_may_not_export_reads_which_right_it_takes(team):
+    contract = builders.a_draft(team)
+    for person, may in (
+        (people.owner(team), True),
+        (people.exporter(team), True),
+        (people.curator(team), False),
+    ):
+        page = words(seen(contract, person))
+        assert (address("export", contract.task_id) in page) is may
+        assert ("Export takes the right “Export the contract”" in page) is not may
+
+
 def test_an_operator_is_offered_the_way_back(team):
     assert slugs(seen(builders.a_paused(team), people.operator(team)), refused=False) == [
         "raise-cap",
