@@ -11,7 +11,8 @@ from contracts.models.notices import Muted, Notice, Presence, Reader
 from contracts.models.objects import WorkObject
 from contracts.models.operations import Operation, ToolContract
 from contracts.models.owner import Attempt, OwnerGate
-from contracts.models.progress import ROWS, gather_progress, plan_digest
+
+from contracts.models.progress import ROWS, gather_all_progress, gather_progress, plan_digest
 from contracts.models.sight import find_seen
 from contracts.models.sources import Artefact, Source
 from contracts.models.teams import (
@@ -66,6 +67,7 @@ __all__ = [
     "WorkObject",
     "WorkerToken",
     "find_seen",
+    "gather_all_progress",
     "gather_progress",
     "people_with",
     "plan_digest",

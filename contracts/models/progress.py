@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from operator import attrgetter
 from typing import Any
@@ -49,7 +49,16 @@ RESULTS = frozenset(WindowRow.RESULTS)
 
 def gather_progress(contract: Contract) -> Progress:
     """Return what the completeness rules need, by one query whatever the content."""
-    found = _found(contract.pk)
+    return gather_all_progress([contract])[contract.pk]
+
+
+def gather_all_progress(contracts: Sequence[Contract]) -> dict[int, Progress]:
+    """Return what the completeness rules need of each contract, by its primary key and by one query for all."""
+    found = _found([contract.pk for contract in contracts]) if contracts else {}
+    return {contract.pk: _progress(contract, found[contract.pk]) for contract in contracts}
+
+
+def _progress(contract: Contract, found: dict[str, list[str]]) -> Progress:
     present = found["present"]
     touched = {name for name in present if not PARTS[name].fixed}.union(found["touched"])
     if contract.version > 1:
@@ -96,8 +105,8 @@ def _plan_lines(contract_id: int) -> Iterator[list[Any]]:
         yield ["object", object_id]
 
 
-def _found(contract_id: int) -> dict[str, list[str]]:
-    """Return what is `present`, `touched` and `marked`, and by the name of each judged part its rows as JSON.
+def _found(contract_ids: list[int]) -> dict[int, dict[str, list[str]]]:
+    """Return what is `present`, `touched` and `marked` in each contract, and of each judged part its rows as JSON.
 
     Parts that have any row; fixed parts with a row that was stored again after the contract was made; sections
     that somebody marked as complete.
@@ -107,22 +116,27 @@ def _found(contract_id: int) -> dict[str, list[str]]:
     pieces += [_exists("touched", name, "version > 1") for name in fixed]
     pieces += [_whole(name) for name in JUDGED]
     marks = SectionMark._meta.db_table
-    pieces.append(f"SELECT 'marked', section FROM {marks} WHERE contract_id = %s AND complete")  # noqa: S608  # own name
-    found: dict[str, list[str]] = {kind: [] for kind in ("present", "touched", "marked", *JUDGED)}
+    pieces.append(f"SELECT 'marked', section FROM {marks} WHERE contract_id = asked.id AND complete")  # noqa: S608  # own name
+    kinds = ("present", "touched", "marked", *JUDGED)
+    found: dict[int, dict[str, list[str]]] = {pk: {kind: [] for kind in kinds} for pk in contract_ids}
     with connection.cursor() as cursor:
-        cursor.execute(" UNION ALL ".join(pieces), [contract_id] * len(pieces))
-        for kind, told in cursor.fetchall():
-            found[kind].append(told)
+        cursor.execute(
+            "SELECT asked.id, kind, told FROM unnest(%s::bigint[]) AS asked (id) "  # noqa: S608  # own names
+            f"CROSS JOIN LATERAL ({' UNION ALL '.join(pieces)}) AS found (kind, told)",
+            [contract_ids],
+        )
+        for contract_id, kind, told in cursor.fetchall():
+            found[contract_id][kind].append(told)
     return found
 
 
 def _whole(name: str) -> str:
     table = ROWS[name]._meta.db_table
-    return f"SELECT '{name}', to_jsonb(kept)::text FROM {table} kept WHERE contract_id = %s"  # noqa: S608  # own names
+    return f"SELECT '{name}', to_jsonb(kept)::text FROM {table} kept WHERE contract_id = asked.id"  # noqa: S608  # own names
 
 
 def _exists(kind: str, name: str, condition: str) -> str:
     return (
         f"SELECT '{kind}', '{name}' WHERE EXISTS (SELECT 1 FROM {ROWS[name]._meta.db_table} "  # noqa: S608  # own names
-        f"WHERE contract_id = %s AND {condition})"
+        f"WHERE contract_id = asked.id AND {condition})"
     )

@@ -225,13 +225,15 @@ def missing_by_section(contract: Contract, missing: tuple[Missing, ...]) -> list
     found = []
     for section in Section:
         url = reverse("contracts:section", args=[contract.task_id, section.value])
-        things = [Lack(_place(url, m), said(m)) for m in missing if m.section == section]
+        things = [Lack(place_of(contract, m), said(m)) for m in missing if m.section == section]
         if things:
             found.append(SectionLack(gettext(section.label), url, things))
     return found
 
 
-def _place(url: str, thing: Missing) -> str:
+def place_of(contract: Contract, thing: Missing) -> str:
+    """Return the address at which one missing thing is filled in."""
+    url = reverse("contracts:section", args=[contract.task_id, thing.section.value])
     return url if thing.code == "not_marked" else f"{url}#{anchor_of(thing)}"
 
 

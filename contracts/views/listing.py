@@ -14,9 +14,21 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from contracts.forms.filters import ARCHIVED, EXPIRED, ListFilters
-from contracts.models import Approval, Attempt, Contract, Operation, SectionMark, Team, TeamRole, WorkObject
+from contracts.models import (
+    Approval,
+    Attempt,
+    Contract,
+    Operation,
+    SectionMark,
+    Team,
+    TeamRole,
+    WorkObject,
+    gather_all_progress,
+)
+from contracts.rules.completeness import missing_things
 from contracts.rules.states import ApprovalState, ContractState, ObjectState, OperationState
 from contracts.rules.vocabulary import Right, Role, Section
+from contracts.views.life import place_of
 
 PER_PAGE = 25
 ENDED = (ContractState.COMPLETED.value, ContractState.CANCELLED.value)
@@ -39,6 +51,8 @@ class Line:
     expired: bool
     counts: Counter[str] = field(default_factory=Counter)
     objects: Counter[str] = field(default_factory=Counter)
+    missing: int = 0  # things that keep it in draft
+    first_missing: str = ""  # the address at which the first of them is filled in
 
     @property
     def bar(self) -> list[tuple[ObjectState, int]]:
@@ -47,7 +61,7 @@ class Line:
     @property
     def needs(self) -> int:
         """Return how many things about the contract wait for somebody."""
-        return sum(self.counts[name] for name in (UNKNOWN, WAITING, OVERDUE, NO_OWNER))
+        return self.missing + sum(self.counts[name] for name in (UNKNOWN, WAITING, OVERDUE, NO_OWNER))
 
     @property
     def total(self) -> int:
@@ -88,8 +102,8 @@ def contract_list(request: HttpRequest) -> HttpResponse:
 
 def _fills_in(user: Any) -> bool:
     """Tell whether the person fills contracts in anywhere, so that a new one is their usual act."""
-    reviews = TeamRole.objects.filter(role=Role.REVIEWER.value, group__user=user)
-    return reviews.exists() or Contract.objects.granted(user, Right.FILL).exists()
+    fills = Exists(Contract.objects.granted(user, Right.FILL))
+    return TeamRole.objects.filter(Q(fills) | Q(role=Role.REVIEWER.value, group__user=user)).exists()
 
 
 def _teams_of(user: Any) -> QuerySet[Team]:
@@ -145,8 +159,10 @@ def _lapsed(now: datetime) -> QuerySet[Attempt]:
 
 
 def _lines(contracts: list[Contract], now: datetime) -> list[Line]:
-    """Return the lines of one page; what is counted for them is one query, however long the page."""
+    """Return the lines of one page; what is counted for them is two queries, however long the page."""
     counts = _counts([contract.pk for contract in contracts], now) if contracts else {}
+    drafts = [contract for contract in contracts if contract.state == ContractState.DRAFT]
+    progress = gather_all_progress(drafts)
     states = {state.value for state in ObjectState}
     lines = []
     for contract in contracts:
@@ -157,6 +173,8 @@ def _lines(contracts: list[Contract], now: datetime) -> list[Line]:
                 line.objects[name] = count
             else:
                 line.counts[name] = count
+        if contract.pk in progress and (missing := missing_things(progress[contract.pk], now=now)):
+            line.missing, line.first_missing = len(missing), place_of(contract, missing[0])
         lines.append(line)
     return lines
 

@@ -1,8 +1,8 @@
 import pytest
 
 from contracts.gates.lifecycle import archive
-from contracts.gates.people import share
 from contracts.gates.objects import add_lines, change_objects
+from contracts.gates.people import share
 from contracts.gates.requesting import request_approval
 from contracts.gates.rows import mark_section
 from contracts.rules.parts import PARTS
@@ -138,6 +138,18 @@ def test_a_draft_needs_whoever_may_fill_it_in(team):
     assert ids(listed(people.viewer(team), mine="on")) == []
 
 
+def test_a_draft_says_how_much_is_missing_and_leads_to_the_first(team):
+    draft, complete = builders.a_draft(team), builders.a_complete_draft(team)
+    missing = len(visitor(people.viewer(team)).get(address("overview", draft.task_id)).context["missing"])
+    answer = listed(people.viewer(team))
+    lines = {line.contract.task_id: line for line in answer.context["lines"]}
+    assert lines[draft.task_id].missing == missing > 1
+    assert lines[complete.task_id].missing == lines[complete.task_id].needs == 0
+    place = address("section", draft.task_id, "identity") + "#part-identity"
+    (link,) = [one for one in read(answer).every("a") if one["href"] == place]
+    assert link.words.startswith(f"{missing} things missing")
+
+
 def test_an_unknown_operation_needs_the_operator(team):
     raw = documents.full_document(builders.a_task_id(), team)
     contract = builders.done(builders.created(team, people.owner(team), raw))
@@ -218,5 +230,8 @@ def test_the_number_of_queries_does_not_grow(team):
     one = queries(viewer, address("list"))
     for _ in range(24):
         builders.a_paused(team)
-    assert queries(viewer, address("list")) == one <= 8
-    assert queries(viewer, address("list", mine="on", q="t")) <= max(few, 8)
+    assert queries(viewer, address("list")) == one <= 9
+    assert queries(viewer, address("list", mine="on", q="t")) <= max(few, 9)
+    for _ in range(9):
+        builders.a_draft(team)
+    assert queries(viewer, address("list")) == one + 1  # what all drafts on the page lack
