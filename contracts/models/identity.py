@@ -189,6 +189,16 @@ class Contract(models.Model):
     def __str__(self) -> str:
         return str(self.task_id)
 
+    @property
+    def brought_in(self) -> bool:
+        """Tell whether nothing was changed here yet: the revision is the one that a document brought along."""
+        return self.revised_at < self.created_at
+
+    @property
+    def settled_at(self) -> datetime:
+        """Return since when the contract stands here as it does: its last revision, or its creation from a document."""
+        return max(self.revised_at, self.created_at)
+
     def facts(self) -> dict[str, Any]:
         """Return the identity section as it appears in events and exports."""
         return {name: plain(getattr(self, path)) for name, path in self.FACTS.items()}

@@ -94,6 +94,19 @@ def test_an_unknown_write_is_the_first_thing_said(team):
     assert answer.context["shown"].verdict == "reconcile"
 
 
+def test_what_was_brought_in_is_not_revised_before_it_was_created(team):
+    contract = full(team, revised_at="2025-01-01T08:00:00.000000Z")
+    contract.refresh_from_db()
+    assert contract.revised_at < contract.created_at == contract.settled_at
+    page = words(seen(contract, people.viewer(team)))
+    assert f'revised <time datetime="{contract.created_at.isoformat()}"' in page
+    assert f'brought in as it was on <time datetime="{contract.revised_at.isoformat()}"' in page
+    builders.a_row(contract, "usage")
+    contract.refresh_from_db()
+    assert contract.settled_at == contract.revised_at > contract.created_at
+    assert "brought in" not in words(seen(contract, people.viewer(team)))
+
+
 def test_a_cancelled_contract_says_who_and_why(team):
     page = words(seen(builders.a_cancelled(team), people.viewer(team)))
     assert "Cancelled: nothing of it may be continued." in page
