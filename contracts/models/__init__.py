@@ -11,7 +11,6 @@ from contracts.models.notices import Muted, Notice, Presence, Reader
 from contracts.models.objects import WorkObject
 from contracts.models.operations import Operation, ToolContract
 from contracts.models.owner import Attempt, OwnerGate
-
 from contracts.models.progress import ROWS, gather_all_progress, gather_progress, plan_digest
 from contracts.models.sight import find_seen
 from contracts.models.sources import Artefact, Source

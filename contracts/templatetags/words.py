@@ -4,6 +4,7 @@ Every value that comes from a person or a worker is escaped here; what a tag ret
 """
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from html import escape
@@ -27,6 +28,7 @@ register = template.Library()
 
 SHORT = 4  # characters kept at each end of a shortened fingerprint
 BAR_WIDTH = 100  # units of the bar's view box
+JOINTS = re.compile(r"(?<=[._/])(?=[^._/])")  # where a long name may be broken
 
 
 @register.filter
@@ -49,6 +51,20 @@ def visible(text: Any) -> SafeString:
     if plain.isascii() and plain.isprintable():
         return SafeString(escape(plain))  # nothing in it can be hidden, and pages have hundreds of these
     return format_html_join("", "{}", ((_piece(piece),) for piece in texts.visible(plain)))
+
+
+@register.filter
+def named(text: Any) -> SafeString:
+    """Return a name as `visible` does, to be broken behind its dots, underscores and slashes and nowhere else."""
+    plain = str(text or "")
+    if plain.isascii() and plain.isprintable():
+        return SafeString(_breakable(plain))
+    pieces = map(_piece, texts.visible(plain))
+    return SafeString("".join(one if isinstance(one, SafeString) else _breakable(one) for one in pieces))
+
+
+def _breakable(words: str) -> str:
+    return "<wbr>".join(map(escape, JOINTS.split(words)))
 
 
 def _piece(piece: texts.Piece) -> SafeString | str:
@@ -180,7 +196,8 @@ def _empty(_language: str | None) -> SafeString:
 _FACTS: Mapping[str, Callable[[Any], SafeString | str]] = {
     "state": lambda cell: state(cell.value, cell.word),
     "digest": lambda cell: fingerprint(cell.value),
-    "id": lambda cell: SafeString(f'<code class="id">{visible(cell.value)}</code>'),
+    "id": lambda cell: SafeString(f'<code class="id">{named(cell.value)}</code>'),
+    "place": lambda cell: named(cell.value),
     "moment": lambda cell: exact(cell.value),
     "word": lambda cell: conditional_escape(cell.word),
     "json": lambda cell: format_html('<pre class="value"><code>{}</code></pre>', visible(cell.word)),

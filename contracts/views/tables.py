@@ -260,6 +260,7 @@ def _kind(field: Field) -> str:
 
 _KINDS: Mapping[Kind, str] = {
     Kind.ID: "id",
+    Kind.LOCATION: "place",
     Kind.SHA256: "digest",
     Kind.MOMENT: "moment",
     Kind.JSON: "json",

@@ -45,9 +45,11 @@ class _Reader(HTMLParser):
         super().__init__()
         self.root = self.here = Element("", {})
         self.faults: list[str] = []
+        self.broken = False
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
         element = Element(tag, {name: value or "" for name, value in attrs}, self.here)
+        self.broken = tag == "wbr"
         if len(element.attributes) != len(attrs):
             self.faults.append(f"an attribute twice in {self.get_starttag_text()}")
         self.here.children.append(element)
@@ -64,7 +66,11 @@ class _Reader(HTMLParser):
             self.here = self.here.parent
 
     def handle_data(self, data: str) -> None:
-        self.here.texts.append(data)
+        if self.broken and self.here.texts:  # one word, which may be broken here
+            self.here.texts[-1] += data
+        else:
+            self.here.texts.append(data)
+        self.broken = False
 
 
 def read(answer: Any) -> Element:

@@ -104,6 +104,20 @@ def test_a_copyable_id_is_escaped_everywhere():
     assert "<b>" not in shown
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("collection.read_record", "collection.<wbr>read_<wbr>record"),
+        ("cms://pages/<a>", "cms://<wbr>pages/<wbr>&lt;a&gt;"),
+        ("plain", "plain"),
+        ("", ""),
+        ("a\u200b.b", 'a<span class="mark" title="ZERO WIDTH SPACE">U+200B</span>.<wbr>b'),
+    ],
+)
+def test_a_name_is_broken_at_its_joints_and_nowhere_else(name, shown):
+    assert words.named(name) == shown
+
+
 def test_nothing_cannot_be_copied():
     assert words.copyable("") == words.copyable(None) == words.fingerprint("") == ""
 
