@@ -14,8 +14,9 @@ from contracts.rules.fields import Field, Kind
 from contracts.rules.parts import PARTS
 from contracts.rules.refusals import SENTENCES
 from contracts.rules.states import Act
-from contracts.rules.vocabulary import ActorKind, Right, Section
-from contracts.rules.words import N_
+from contracts.rules.vocabulary import ActorKind, Measure, Plane, Right, Section
+from contracts.rules.windows import Window
+from contracts.rules.words import N_, Labelled
 
 # What an event's `act` is called: as what was done, not as what may be done.
 ACTS: Mapping[str, str] = {
@@ -48,6 +49,7 @@ ACTS: Mapping[str, str] = {
     "abandon": N_("Write given up"),
     "asked": N_("Target asked; the result stays unknown"),
     "begin": N_("Work begins"),
+    "begin_step": N_("Step begun"),
     "change_source": N_("Source changed"),
     "compensate": N_("Taking back intended"),
     "ask_for_drill": N_("Drill asked for"),
@@ -89,6 +91,8 @@ WHOLE: Mapping[str, str] = {
     "token": N_("Token of a worker"),
     "request": N_("Request"),
 }
+# Parts whose rows are named by one of our own words.
+LABELLED: Mapping[str, type[Labelled]] = {"limit": Measure, "mark": Section, "plane": Plane, "window": Window}
 # Facts that belong to no part's declaration.
 FACTS: Mapping[str, str] = {
     "complete": N_("Complete"),
@@ -136,11 +140,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One event as people read it."""
+    """One event as people read it: `name` is what they call its subject, `code` the id that stands for it."""
 
     event: Event
     act: str
     part: str
+    name: str
+    code: str
     kind: str
     refused: str
     changes: list[Change]
@@ -168,15 +174,32 @@ def act_words() -> dict[str, str]:
 
 def told(event: Event) -> Told:
     """Return one event in words; of before and after only what differs."""
-    part = WHOLE.get(event.part) or (PARTS[event.part].title if event.part in PARTS else event.part)
+    part = WHOLE.get(event.part) or (PARTS[event.part].one if event.part in PARTS else event.part)
+    name, code = _subject(event)
     return Told(
         event=event,
         act=gettext(ACTS.get(event.act, event.act)),
-        part=gettext(part) if part else "",
+        part=gettext(part) if part and event.part != "mark" else "",  # the act says already what is marked
+        name=name,
+        code=code,
         kind=gettext(ActorKind(event.actor_kind).label),
         refused=_refusal(event.refused),
         changes=list(_changes(event)),
     )
+
+
+def _subject(event: Event) -> tuple[str, str]:
+    """Return what people call the subject of an event, and the id to show with it; either may be empty."""
+    facts = event.after or event.before or {}
+    if event.subject in set(LABELLED.get(event.part, ())):
+        return _word(LABELLED[event.part], event.subject), ""
+    if event.part == "window":
+        return str(facts.get("title") or ""), event.subject  # one of people's own
+    if event.part == "operation":
+        return event.subject, ""  # tool, object, step and round
+    if event.part == "approval" and facts.get("tool"):
+        return f"{facts['tool']} → {facts.get('target', '')}", event.subject
+    return "", event.subject
 
 
 def _refusal(code: str) -> str:

@@ -4,10 +4,11 @@ from contracts.gates.lifecycle import leave_draft
 from contracts.gates.objects import add_lines
 from contracts.gates.people import share
 from contracts.gates.rows import add_row, edit_row, mark_section, remove_row
-from contracts.models import Event
+from contracts.models import Event, WindowRow
 from contracts.models.events import EventQuerySet
 from contracts.rules.parts import PARTS
 from contracts.rules.vocabulary import Right, Section
+from contracts.rules.windows import Window
 from contracts.views import events, history
 from tests import builders, people
 from tests.views.visiting import HTMX, address, queries, visitor, words
@@ -92,7 +93,7 @@ def test_a_new_row_shows_what_is_filled_in(team):
     contract = builders.a_draft(team)
     builders.a_row(contract, "source", size_bytes="")
     told = newest(contract)
-    assert (told.act, told.part) == ("Added", "Sources")
+    assert (told.act, told.part) == ("Added", "Source")
     assert [change.label for change in told.changes] == [
         "Source id",
         "Version",
@@ -129,6 +130,52 @@ def test_rights_and_marks_are_told_in_words(team):
     assert [c.after.value for c in newest(contract).changes] == ["Fill in the contract, See the contract"]
     builders.done(mark_section(section=Section.LIMITS, complete=True, **who))
     assert [(c.label, c.after.value) for c in newest(contract).changes] == [("Complete", "yes")]
+
+
+def test_subjects_are_told_by_what_people_call_them(team):
+    contract, owner = builders.a_paused(team), people.owner(team)
+    who = {"contract_id": contract.pk, "actor": people.acting(owner)}
+    builders.done(mark_section(section=Section.OWNER, complete=False, **who))
+    event = newest(contract)
+    assert (event.act, event.part, event.name, event.code) == (
+        "Section marked",
+        "",
+        "Owner gate and attempts",
+        "",
+    )
+    operation = builders.a_row(contract, "operation")
+    event = newest(contract)
+    assert (event.part, event.name, event.code) == ("Operation", operation.natural_key(), "")
+    page = words(seen(contract, owner))
+    assert f"<code>{operation.natural_key()}</code>" not in page
+    assert "<code>owner</code>" not in page
+    assert f"<code>{contract.task_id}</code>" in page  # an id stays an id
+
+
+def test_an_approval_is_told_by_its_call_and_its_id(team):
+    item = builders.a_decided_item(builders.a_call(builders.a_paused(team, **builders.keys_of_a_call({}))))
+    told = [
+        one
+        for one in seen(item.contract, people.viewer(team)).context["events"]
+        if one.event.part == "approval"
+    ]
+    assert {(one.name, one.code) for one in told} == {("cms.publish → cms://pages/label-1", item.item_id)}
+
+
+def test_every_fixed_row_is_told_by_its_label(team):
+    contract = builders.a_draft(team)
+    row = WindowRow.objects.of(contract.pk)[0]
+    for part, subject, name in (
+        ("window", row.window, Window(row.window).label),
+        ("plane", "effects", "Effects"),
+        ("limit", "tokens", "Tokens"),
+    ):
+        event = Event(contract=contract, part=part, subject=subject, act="edit", actor_kind="person")
+        assert (history.told(event).name, history.told(event).code) == (name, "")
+    own = Event(
+        part="window", subject="power-cut", act="edit", actor_kind="person", after={"title": "Power cut"}
+    )
+    assert (history.told(own).name, history.told(own).code) == ("Power cut", "power-cut")
 
 
 def test_a_creation_counts_its_rows(team):
