@@ -41,9 +41,9 @@ class Mail:
     text: str
 
 
-def told(notice: Notice) -> str:
-    """Return the sentence of a notice in the language that is active."""
-    return said(Telling(TOLD_SENTENCES[Told(notice.kind)], UNSAID | _texts(notice)))
+def told(notice: Notice, sentence: str = "", **values: str) -> str:
+    """Return the sentence of a notice, or another with `values` of its own, in the language that is active."""
+    return said(Telling(sentence or TOLD_SENTENCES[Told(notice.kind)], UNSAID | _texts(notice) | values))
 
 
 def until(notice: Notice) -> datetime | None:

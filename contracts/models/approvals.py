@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 
 from contracts.models.content import ContentQuerySet, ContentRow, choices, one_of, reference
@@ -83,6 +83,11 @@ class ApprovalQuerySet(ContentQuerySet["Approval"]):
         """Return the items together with their operations, and with the moment `read_at` of the reading."""
         with_calls = self.select_related("operation__tool", "operation__work_object", "draft")
         return with_calls.annotate(read_at=Now())
+
+    def voted_by(self, name: str) -> "ApprovalQuerySet":
+        """Return the items with whether somebody gave their vote on each, as `voted`."""
+        given = ApprovalVote.objects.filter(approval=OuterRef("pk"), decider=name)
+        return self.annotate(voted=Exists(given))
 
     def to_tend(self, now: datetime, *, near: timedelta, unused: timedelta) -> "ApprovalQuerySet":
         """Return the open items about which the clock has something to say.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from contracts.rules.states import ApprovalState
 from contracts.rules.words import N_, Labelled
 
 
@@ -37,6 +38,24 @@ TOLD_SENTENCES: Mapping[Told, str] = {
     Told.LAPSED: N_("This was approved, but not used in time; it covers nothing any more: %(call)s."),
     Told.HANDED_OVER: N_("What became of this call cannot be known; it is handed over to you: %(call)s."),
 }
+
+
+# What asks for a decision, until there is one.
+ASKS_TO_DECIDE = frozenset({Told.WAITING, Told.PASSED_ON, Told.NEAR_EXPIRY})
+VOTED = N_("Your vote is recorded; others still decide: %(call)s.")
+NO_LONGER_WAITS = N_("This no longer waits for a decision: %(call)s.")
+
+
+def sentence_since(state: ApprovalState, *, decided: bool) -> str:
+    """Return the sentence that stands for a notice that asked for a decision, now that the item is in `state`.
+
+    `decided`: somebody decided on it, which holds of a stale or expired item if it had been approved.
+    """
+    if state is ApprovalState.PENDING:
+        return VOTED
+    if not decided:
+        return NO_LONGER_WAITS
+    return TOLD_SENTENCES[Told.SENT_BACK if state is ApprovalState.REJECTED else Told.APPROVED]
 
 
 class MailState(Labelled):

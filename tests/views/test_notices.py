@@ -1,8 +1,13 @@
+from datetime import timedelta
+
 import pytest
 
+from contracts.gates.approving import decide
+from contracts.gates.beats import database_now
 from contracts.gates.people import share
-from contracts.models import ContractGroupPermission, Notice
+from contracts.models import Approval, ContractGroupPermission, Notice
 from contracts.rules.notices import Told
+from contracts.rules.vocabulary import Role
 from tests import builders, people
 from tests.notices import a_notice
 from tests.views.reading import check_accessible, filled_form, read
@@ -53,6 +58,46 @@ def test_notices_are_shown_newest_first_with_reason_and_time(carla, contract):
     assert "1 March 2030" in oldest.words
     assert contract.task_id in oldest.words
     check_accessible(read(answer))
+
+
+@pytest.mark.parametrize(
+    ("decision", "told"), [("approved", "Cleo approved"), ("rejected", "Cleo sent this back")]
+)
+def test_what_was_decided_asks_for_nothing_any_more(carla, team, decision, told):
+    cleo = people.person("cleo", team, Role.CURATOR)
+    item = builders.a_waiting_item(builders.a_call(builders.a_paused(team, **builders.keys_of_a_call({}))))
+    (open_one,) = items(visitor(carla).get(PAGE))
+    assert "asks for a decision" in open_one.words
+    assert "Time left until" in open_one.words
+    since = (database_now() - timedelta(minutes=1)).isoformat()
+    builders.done(decide(contract_id=item.contract_id, **builders.word(item, cleo, decision)))
+    answer = visitor(carla).get(PAGE)
+    (shown,) = items(answer)
+    assert f"{told}: cms.publish → cms://pages/label-1." in shown.words
+    assert shown.words.startswith("Unread Decided")
+    item.refresh_from_db()
+    assert item.decided_at.isoformat() in [one["datetime"] for one in shown.every("time")]
+    for asking in ("asks for a decision", "Waits for a decision", "Time left until"):
+        assert asking not in shown.words
+        assert asking not in words(visitor(carla).get(address("news", since=since)))
+    check_accessible(read(answer))
+
+
+def test_whoever_voted_is_asked_no_more_while_others_are(carla, team):
+    contract = builders.a_paused(team, **builders.keys_of_a_call({"quorum": 2}))
+    cleo = people.person("cleo", team, Role.CURATOR)
+    item = builders.a_waiting_item(builders.a_call(contract))
+    builders.done(decide(contract_id=contract.pk, **builders.word(item, carla)))
+    assert "Your vote is recorded; others still decide" in words(visitor(carla).get(PAGE))
+    assert "asks for a decision" in words(visitor(cleo).get(PAGE))
+
+
+def test_what_nobody_decided_in_time_waits_no_more(carla, team):
+    item = builders.a_waiting_item(builders.a_call(builders.a_paused(team, **builders.keys_of_a_call({}))))
+    Approval.objects.filter(pk=item.pk).update(expires_at=item.asked_at + timedelta(microseconds=1))
+    (shown,) = items(visitor(carla).get(PAGE))
+    assert "This no longer waits for a decision" in shown.words
+    assert "Expired" in shown.words
 
 
 def test_the_unread_say_so_and_the_read_do_not(carla, contract):
