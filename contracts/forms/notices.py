@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from contracts.forms.words import said
 from contracts.models import Notice
+from contracts.models.people import knowing_names
 from contracts.rules.notices import TOLD_SENTENCES, Told
 from contracts.rules.text import visible_plain
 
@@ -69,7 +70,7 @@ def compose(notice: Notice) -> Mail:
     Text of people stands on lines of its own or behind ">", hidden characters as marks, so that it can be told from
     ours; nothing of it is longer than a screen.
     """
-    with override(_language(notice.person)):
+    with override(_language(notice.person)), knowing_names():
         names = {"title": notice.contract.title, "task_id": notice.contract.task_id}
         kind = gettext(Told(notice.kind).label)
         subject = one_line(gettext("%(kind)s: %(title)s (%(task_id)s)") % {"kind": kind, **names})

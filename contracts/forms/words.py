@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext, pgettext
 
+from contracts.models.people import called
 from contracts.rules.resume_findings import WORDS
 from contracts.rules.vocabulary import LINE_MAX
 from contracts.rules.words import Labelled
@@ -15,6 +16,8 @@ from contracts.rules.words import Labelled
 # Values that are message ids themselves: the kind of a credential, a state, the label of a field or a row,
 # and what the findings of a resume decision name.
 NAMES = frozenset({"kind", "state", "field", "row", "member"}) | WORDS
+
+PEOPLE = frozenset({"person", "name"})  # values that may be login names
 
 
 class Said(Protocol):
@@ -43,6 +46,8 @@ def _shown(name: str, value: object) -> object:
         return format(value.normalize(), ",f")
     if name == "person" and value == "":
         return gettext("an operator")
+    if name in PEOPLE and isinstance(value, str):
+        return called(value)
     if name == "users" and isinstance(value, str):
         return ", ".join(gettext(user) for user in value.split(", "))
     return (

@@ -21,6 +21,7 @@ from django.utils.translation import get_language, gettext, pgettext
 
 from contracts.forms.words import Said
 from contracts.forms.words import said as words_of
+from contracts.models import people
 from contracts.rules import text as texts
 from contracts.rules.words import Labelled
 
@@ -51,6 +52,12 @@ def visible(text: Any) -> SafeString:
     if plain.isascii() and plain.isprintable():
         return SafeString(escape(plain))  # nothing in it can be hidden, and pages have hundreds of these
     return format_html_join("", "{}", ((_piece(piece),) for piece in texts.visible(plain)))
+
+
+@register.filter
+def called(login: Any) -> SafeString:
+    """Return what people call the person with this login name, hidden characters as marks."""
+    return visible(people.called(str(login or "")))
 
 
 @register.filter
@@ -197,6 +204,7 @@ _FACTS: Mapping[str, Callable[[Any], SafeString | str]] = {
     "state": lambda cell: state(cell.value, cell.word),
     "digest": lambda cell: fingerprint(cell.value),
     "id": lambda cell: SafeString(f'<code class="id">{named(cell.value)}</code>'),
+    "person": lambda cell: called(cell.value),
     "place": lambda cell: named(cell.value),
     "moment": lambda cell: exact(cell.value),
     "word": lambda cell: conditional_escape(cell.word),

@@ -10,6 +10,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from contracts.forms.filters import EventFilters
 from contracts.models import Contract, Event
+from contracts.models.people import logins_called
 from contracts.views.history import act_words, part_words, told
 from contracts.views.loading import contract_context, load_contract
 
@@ -53,10 +54,12 @@ def event_list(request: HttpRequest, task_id: str) -> HttpResponse:
 
 
 def _narrowed(contract: Contract, wanted: dict[str, Any]) -> QuerySet[Event]:
-    columns = {"actor": "actor", "part": "part", "kind": "act"}
+    columns = {"part": "part", "kind": "act"}
     found = Event.objects.of(contract.pk).filter(
         **{column: wanted[name] for name, column in columns.items() if name in wanted}
     )
+    if "actor" in wanted:
+        found = found.filter(actor__in=logins_called(wanted["actor"]))
     if wanted.get("refused"):
         found = found.exclude(refused="")
     return found.order_by("-sequence")

@@ -9,9 +9,10 @@ from typing import Any
 from django.utils.translation import gettext
 
 from contracts.models import Event
+from contracts.models.people import called
 from contracts.rules.document import LIFE
 from contracts.rules.fields import Field, Kind
-from contracts.rules.parts import PARTS
+from contracts.rules.parts import PARTS, PEOPLE
 from contracts.rules.refusals import SENTENCES
 from contracts.rules.states import Act
 from contracts.rules.vocabulary import ActorKind, Measure, Plane, Right, Section
@@ -143,6 +144,7 @@ class Told:
     """One event as people read it: `name` is what they call its subject, `code` the id that stands for it."""
 
     event: Event
+    who: str
     act: str
     part: str
     name: str
@@ -178,6 +180,7 @@ def told(event: Event) -> Told:
     name, code = _subject(event)
     return Told(
         event=event,
+        who=event.actor if event.actor_kind == ActorKind.WORKER else called(event.actor),
         act=gettext(ACTS.get(event.act, event.act)),
         part=gettext(part) if part and event.part != "mark" else "",  # the act says already what is marked
         name=name,
@@ -199,6 +202,10 @@ def _subject(event: Event) -> tuple[str, str]:
         return event.subject, ""  # tool, object, step and round
     if event.part == "approval" and facts.get("tool"):
         return f"{facts['tool']} → {facts.get('target', '')}", event.subject
+    if event.part == "sharing":
+        return called(event.subject), ""
+    if event.part == "vote" and facts.get("item"):
+        return "", str(facts["item"])  # whose vote it is, the actor says
     return "", event.subject
 
 
@@ -257,6 +264,8 @@ def _shown(name: str, field: Field | None, value: Any) -> Shown:
         return Shown("word", ", ".join(_word(Right, one) for one in value))
     if name == "section":
         return Shown("word", _word(Section, value))
+    if name in PEOPLE and isinstance(value, str):
+        value = called(value)
     if field is not None and field.words is not None:
         return Shown("word", _word(field.words, value))
     if field is not None and field.kind is Kind.MOMENT:

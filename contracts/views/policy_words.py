@@ -2,6 +2,7 @@
 
 from django.utils.translation import gettext, ngettext, pgettext
 
+from contracts.models.people import called
 from contracts.rules.approving import Policy
 from contracts.rules.vocabulary import OnTimeout, Role
 
@@ -21,8 +22,8 @@ def policy_clauses(policy: Policy) -> list[str]:
 
 
 def recipient_words(name: str) -> str:
-    """Return whom an item is passed on to: a role of the team by its label, a person by the login name."""
-    return gettext(Role(name).label) if name in set(Role) else name
+    """Return whom an item is passed on to: a role of the team by its label, a person by their name."""
+    return gettext(Role(name).label) if name in set(Role) else called(name)
 
 
 def _who(policy: Policy) -> str:

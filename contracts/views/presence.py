@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 
 from contracts.gates.looking import SEEN_FOR, leave, look
 from contracts.models import Presence
+from contracts.models.people import called
 from contracts.rules.vocabulary import Section
 from contracts.views.loading import Asked, Loaded, load_contract
 
@@ -39,7 +40,7 @@ def others_in(loaded: Loaded, section: Section, user: Any) -> str:
         contract=loaded.contract.pk, place=_place(section), seen_at__gte=Now() - SEEN_FOR
     ).exclude(person=user)
     people = [row.person for row in seen.select_related("person").order_by("person__username")]
-    return ", ".join(person.get_full_name() or person.get_username() for person in people)
+    return ", ".join(called(person.get_username()) for person in people)
 
 
 def _place(section: Section) -> str:

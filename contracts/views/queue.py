@@ -19,6 +19,7 @@ from contracts.gates.beats import database_now
 from contracts.gates.clock import NEAR, UNUSED
 from contracts.gates.looking import SEEN_FOR
 from contracts.models import Approval, ApprovalPolicy, ApprovalVote, Contract, Presence, TeamRole
+from contracts.models.people import called
 from contracts.rules.approving import Policy, read_policy
 from contracts.rules.states import ApprovalState
 from contracts.rules.vocabulary import Right
@@ -189,5 +190,5 @@ def _lookers(items: list[Approval], now: datetime, user: Any) -> dict[str, list[
     ).exclude(person=user)
     found: dict[str, list[str]] = {}
     for row in seen.select_related("person"):
-        found.setdefault(row.place, []).append(row.person.get_full_name() or row.person.get_username())
+        found.setdefault(row.place, []).append(called(row.person.get_username()))
     return found

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from contracts.forms.sharing import ShareForm, UnshareForm
 from contracts.gates.people import share
 from contracts.models import Contract, ContractGroupPermission, ContractUserPermission, TeamRole, rights_of
+from contracts.models.people import called
 from contracts.rules.vocabulary import Right, Role
 from contracts.views.loading import Loaded, contract_context, load_contract
 
@@ -19,7 +20,6 @@ class Sharer:
     """One person with rights of their own on the contract."""
 
     username: str
-    name: str
     rights: list[Right]
     active: bool
 
@@ -56,7 +56,7 @@ def _share(request: HttpRequest, loaded: Loaded) -> HttpResponse:
     if not verdict.allowed:
         form.add_refusal(verdict)
         return _page(request, loaded, form, status=422)
-    messages.success(request, gettext("%(person)s now holds these rights.") % {"person": username})
+    messages.success(request, gettext("%(person)s now holds these rights.") % {"person": called(username)})
     return _after(request, loaded)
 
 
@@ -68,7 +68,9 @@ def _remove(request: HttpRequest, loaded: Loaded) -> HttpResponse:
     verdict = share(contract_id=loaded.contract.pk, actor=loaded.actor, username=username, rights=frozenset())
     if not verdict.allowed:
         return _page(request, loaded, ShareForm(), refusal=verdict, status=409)
-    messages.success(request, gettext("%(person)s holds no rights of their own now.") % {"person": username})
+    messages.success(
+        request, gettext("%(person)s holds no rights of their own now.") % {"person": called(username)}
+    )
     return _after(request, loaded)
 
 
@@ -109,7 +111,7 @@ def _people(contract: Contract) -> list[Sharer]:
     )
     for grant in grants.order_by("user__username"):
         user = grant.user
-        line = found.setdefault(user.pk, Sharer(user.username, user.get_full_name(), [], user.is_active))
+        line = found.setdefault(user.pk, Sharer(user.username, [], user.is_active))
         line.rights.append(Right(grant.permission.codename))
     for line in found.values():
         line.rights.sort(key=order.index)
@@ -124,7 +126,7 @@ def _roles(contract: Contract) -> list[RoleLine]:
     members = Group.objects.filter(pk__in=groups.values(), user__is_active=True).order_by("user__username")
     people: dict[int, list[str]] = {}
     for group, username in members.values_list("pk", "user__username"):
-        people.setdefault(group, []).append(username)
+        people.setdefault(group, []).append(called(username))
     return [
         RoleLine(
             gettext(role.label),

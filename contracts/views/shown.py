@@ -13,6 +13,7 @@ from contracts.gates.looking import SEEN_FOR
 from contracts.gates.requesting import ASKABLE, Writers, writers_of
 from contracts.gates.rows import not_open
 from contracts.models import Approval, ApprovalVote, Artefact, Event, Operation, Presence, roles_of
+from contracts.models.people import called
 from contracts.rules.approving import MEMBERS, Decider, Difference, Policy, may_decide
 from contracts.rules.refusals import refusal
 from contracts.rules.states import ApprovalState
@@ -21,6 +22,7 @@ from contracts.rules.vocabulary import ActorKind, Right
 from contracts.rules.wording import Change, LabelText, label_text, shortened, word_changes
 from contracts.views.confirming import confirmed
 from contracts.views.loading import Loaded
+from contracts.views.policy_words import recipient_words
 
 NOT_SURE = ("login_not_fresh", "second_factor_missing")
 
@@ -151,7 +153,7 @@ class Shown:
             seen_at__gte=self.now - SEEN_FOR,
         ).exclude(person=self.user)
         people = [row.person for row in seen.select_related("person")]
-        return ", ".join(person.get_full_name() or person.get_username() for person in people)
+        return ", ".join(called(person.get_username()) for person in people)
 
     @cached_property
     def writers(self) -> Writers | None:
@@ -165,6 +167,11 @@ class Shown:
         if self.item.last_editor != self.loaded.contract.created_by:
             return False
         return self.writers is not None and self.writers.came_along
+
+    @property
+    def recipient(self) -> str:
+        """Return whom the item was passed on to."""
+        return recipient_words(self.item.passed_to)
 
     @property
     def operation(self) -> Operation:

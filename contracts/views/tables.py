@@ -1,7 +1,7 @@
 """How the rows of a part are laid out: which facts stand in the table, and how each is shown."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -16,9 +16,10 @@ from contracts.gates.requesting import ASKABLE
 from contracts.models import Approval, ContentRow, Contract, DrillRun, Operation, WindowRow
 from contracts.rules.approving import member_words
 from contracts.rules.fields import Field, Kind
-from contracts.rules.parts import PARTS, Part
+from contracts.rules.parts import PARTS, PEOPLE, Part
 from contracts.rules.states import ContractState, OperationState
 from contracts.rules.windows import WINDOW_TEXTS, Window
+from contracts.views.policy_words import recipient_words
 
 # Part → the facts that stand in the table; the first heads the row. The rest is seen on opening the row.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -50,8 +51,15 @@ RECORDS = frozenset({"attempt", "checkpoint", "step"})
 # Facts that are shown as a state: shape, word and colour together.
 STATES = frozenset({"state", "verdict", "decision"})
 WINDOW_WORDS = frozenset({"provoked", "expected"})  # of a known window, where nobody wrote others
-SPOKEN = WINDOW_WORDS | {"window", "scope", "stale_member"}
 EMPTY: tuple[Any, ...] = ("", None, [], {})
+# Facts that stand for words of their own.
+WORDED: Mapping[str, Callable[[str], str]] = {
+    "scope": lambda _: gettext("this call only"),
+    "stale_member": lambda member: gettext(member_words(member)),
+    "passed_to": recipient_words,
+    "pass_on_to": recipient_words,
+}
+SPOKEN = WINDOW_WORDS | {"window", *WORDED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +241,7 @@ def _spoken(field: Field, facts: Mapping[str, Any]) -> str | None:
         return gettext(getattr(WINDOW_TEXTS[Window(facts["window"])], field.name)) if known else None
     if value in EMPTY:
         return None
-    return gettext("this call only") if field.name == "scope" else gettext(member_words(value))
+    return WORDED[field.name](value)
 
 
 def _typed(field: Field, value: Any) -> Any:
@@ -255,7 +263,9 @@ def _laid(field: Field) -> Laid:
 
 
 def _kind(field: Field) -> str:
-    return "state" if field.name in STATES else _KINDS.get(field.kind, "text")
+    if field.name in STATES:
+        return "state"
+    return "person" if field.name in PEOPLE else _KINDS.get(field.kind, "text")
 
 
 _KINDS: Mapping[Kind, str] = {

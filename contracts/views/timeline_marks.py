@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from contracts.models import Approval, Attempt, Checkpoint, Contract, Operation
+from contracts.models.people import called
 from contracts.models.timeline_rows import Rows, approvals_in, attempts_in, checkpoints_in, operations_in
 from contracts.rules.states import ApprovalState, OperationState
 from contracts.rules.timeline import Course, Lease, Mark, MarkKind, Stretch
@@ -187,7 +188,7 @@ def _item_lines(task_id: str, row: Approval, now: datetime) -> list[Line]:
             state=state,
             words=gettext(words),
             generation=row.consumed_generation if state == "used" else None,
-            who=who,
+            who=called(who),
         )
         for state, at, words, who in _turns(row, now)
     ]

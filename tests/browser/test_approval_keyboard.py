@@ -148,7 +148,7 @@ def test_an_approval_page_tells_who_else_looks_and_who_decided(walker, open_brow
     theirs.page.fill("#id_reason", WRITTEN)
     with mine.leaving():
         mine.page.click("#decide button.deed")
-    expect(theirs.page.locator("#item .verdict")).to_contain_text("Approved by carla")
+    expect(theirs.page.locator("#item .verdict")).to_contain_text("Approved by Carla")
     expect(theirs.page.locator("#decide")).to_have_count(0)
     expect(theirs.page.locator("#announce")).to_contain_text("Approved")
     expect(theirs.page).to_have_title(re.compile("^Approved"))

@@ -181,9 +181,9 @@ def find_in_the_events(walker):
     page = walker.page
     walker.go("events", TASK)
     for actor, kind, act in (
-        ("olga", ActorKind.PERSON, "request"),
-        ("rita", ActorKind.PERSON, "add"),
-        ("carla", ActorKind.PERSON, "decide"),
+        ("Olga", ActorKind.PERSON, "request"),
+        ("Rita", ActorKind.PERSON, "add"),
+        ("Carla", ActorKind.PERSON, "decide"),
         ("label-writer", ActorKind.WORKER, "use"),
     ):
         page.goto(f"{address('events', TASK)}?actor={actor}&kind={act}")
@@ -230,7 +230,7 @@ def test_a_label_waits_is_corrected_approved_and_sent_once(three, team, language
     curator.go("approval", TASK, third.item_id)
     approve(curator)
     go_back_and_reload(curator, third)
-    be_told(reviewer, Told.APPROVED, "carla")
+    be_told(reviewer, Told.APPROVED, "Carla")
     assert [scenes.use(third).code for _ in "ab"] == ["done", "operation_not_pending"]
     assert Operation.objects.get(key=third.operation_key).state == OperationState.SENDING
     curator.page.reload()
@@ -269,4 +269,4 @@ def test_asking_sending_back_and_approving_need_no_scripts(plain, team, language
     curator.go("approval", TASK, second.item_id)
     approve(curator)
     go_back_and_reload(curator, second)
-    be_told(reviewer, Told.APPROVED, "carla")
+    be_told(reviewer, Told.APPROVED, "Carla")

@@ -88,7 +88,7 @@ def test_an_approval_is_recorded_and_the_page_shows_it(item, curator):
     answer = client.post(page(item), fields(item, curator))
     assert (answer.status_code, answer["Location"]) == (302, page(item))
     seen = words(client.get(page(item)))
-    assert "Approved by carla" in seen
+    assert "Approved by Carla" in seen
     assert 'name="decision"' not in seen
     assert 'class="decide' not in seen  # nothing is left to press: no bar stays above what is read
     assert seen.index("What is recorded") < seen.index('id="live"') < seen.index("As it will hang")
@@ -107,7 +107,7 @@ def test_sending_back_needs_a_reason_and_keeps_what_was_written(item, curator):
         == 302
     )
     seen = words(client.get(page(item)))
-    assert "Sent back by carla" in seen
+    assert "Sent back by Carla" in seen
     assert "The date is wrong." in seen
 
 
@@ -245,7 +245,7 @@ def test_t06_t50_a_second_post_is_shown_the_stored_decision(item, curator):
         visitor(dora).post(page(item), fields(item, dora, "rejected")),
     ):
         assert late.status_code == 409
-        assert "Approved by carla" in words(late)
+        assert "Approved by Carla" in words(late)
     item.refresh_from_db()
     assert (item.state, item.decided_by) == ("approved", "carla")
 
@@ -272,7 +272,7 @@ def test_t51_t65_a_stale_item_shows_the_difference_and_has_no_buttons(item, cura
 
 
 def test_who_only_brought_the_draft_in_is_told_from_who_edited_it(item, curator):
-    told = "It came with the contract, which olga created; nobody has edited it here."
+    told = "It came with the contract, which Olga created; nobody has edited it here."
     assert told not in words(visitor(curator).get(page(item)))
     drafts = [{"artefact_id": "label-case-7", "version_label": "1", "inline_text": scenes.FIRST}]
     brought = builders.a_paused(item.contract.team, artefacts=drafts)
@@ -396,7 +396,7 @@ def test_the_open_page_notices_a_decision_and_keeps_what_is_being_written(item, 
     assert "HX-Retarget" not in calm
     visitor(curator).post(page(item), fields(item, curator))
     told = visitor(dora).post(place, {"mark": mark, "reason": "Half a"}, headers=HTMX)
-    assert (told["HX-Retarget"], "Approved by carla" in words(told)) == ("#item", True)
+    assert (told["HX-Retarget"], "Approved by Carla" in words(told)) == ("#item", True)
 
 
 def test_items_of_other_contracts_and_teams_are_not_there(item, curator):

@@ -171,7 +171,7 @@ def test_a_second_question_for_the_same_call_leads_to_the_first(client, contract
 def test_somebody_elses_question_gives_way_and_the_page_says_so(contract):
     post(visitor(people.owner(contract.team)), contract)
     mine = visitor(people.reviewer(contract.team))
-    assert "olga has asked for this call already" in words(page(mine, contract))
+    assert "Olga has asked for this call already" in words(page(mine, contract))
     assert post(mine, contract).status_code == 302
     assert sorted(Approval.objects.filter(contract=contract).values_list("requester", "state")) == [
         ("olga", "stale"),

@@ -43,7 +43,7 @@ def test_a_paused_contract_may_be_continued_by_an_operator(team):
     assert decided(answer).verdict is Outcome.CONTINUE
     page = words(answer)
     assert "It may be continued, from the first step on." in page
-    assert "This holds for you, otto" in page
+    assert "This holds for you, Otto" in page
     assert len(decided(answer).checks) == 10
     assert "What goes on" in page
 
@@ -54,7 +54,7 @@ def test_who_may_only_look_is_told_so_and_still_sees_how_it_stands(team):
     assert not decided(answer).own
     page = words(answer)
     assert "You may look at it, but not continue it." in page
-    assert "victor may see the task, but not continue it." in page
+    assert "Victor may see the task, but not continue it." in page
     assert check_of(answer, CheckName.ACCESS).where is None  # only who may share is led there
     owner = seen(builders.a_paused(team), people.owner(team))
     assert check_of(owner, CheckName.ACCESS).where.url.endswith("/sharing/")

@@ -60,7 +60,9 @@ def test_it_filters_by_actor_part_kind_and_refusal(team):
     mark_section(section=Section.LIMITS, complete=True, **who)
     assert leave_draft(**who).code == "incomplete"
     viewer = people.viewer(team)
-    assert sequences(seen(contract, viewer, actor="rita")) == [5, 4]
+    for typed in ("rita", "Rita"):  # the login name, and what people are called
+        assert sequences(seen(contract, viewer, actor=typed)) == [5, 4]
+    assert ">Rita</a>" in words(seen(contract, viewer))
     assert sequences(seen(contract, viewer, part="object")) == [3, 2]
     assert sequences(seen(contract, viewer, kind="mark")) == [4]
     assert sequences(seen(contract, viewer, refused="on")) == [5]
@@ -154,12 +156,10 @@ def test_subjects_are_told_by_what_people_call_them(team):
 
 def test_an_approval_is_told_by_its_call_and_its_id(team):
     item = builders.a_decided_item(builders.a_call(builders.a_paused(team, **builders.keys_of_a_call({}))))
-    told = [
-        one
-        for one in seen(item.contract, people.viewer(team)).context["events"]
-        if one.event.part == "approval"
-    ]
-    assert {(one.name, one.code) for one in told} == {("cms.publish → cms://pages/label-1", item.item_id)}
+    told = seen(item.contract, people.viewer(team)).context["events"]
+    named = {(one.name, one.code) for one in told if one.event.part == "approval"}
+    assert named == {("cms.publish → cms://pages/label-1", item.item_id)}
+    assert {(one.who, one.code) for one in told if one.event.part == "vote"} == {("Carla", item.item_id)}
 
 
 def test_every_fixed_row_is_told_by_its_label(team):

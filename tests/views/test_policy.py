@@ -125,7 +125,7 @@ def test_whoever_may_decide_is_offered_and_taken(contract, client, recipient):
     assert offered == ["curator", "carla"]
     values = {"policy_on_timeout": "pass_on", "policy_pass_on_to": recipient, "policy_pass_on_hours": "4"}
     assert post(client, contract, **values).status_code == 302
-    named = "Curator" if recipient == "curator" else "carla"
+    named = "Curator" if recipient == "curator" else "Carla"
     assert f"passed on once to {named}, for 4 hours" in words(page(client, contract))
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from contracts.models import Limit, PlaneRow, SectionMark
+from contracts.models import ROWS, Limit, PlaneRow, SectionMark
 from contracts.rules.parts import PARTS, parts_of
 from contracts.rules.vocabulary import Plane, Section
 from tests import builders, documents, people
@@ -112,6 +112,14 @@ def test_who_may_not_fill_gets_no_form_and_no_button(team, section, who):
         link["href"] for link in main.every("a") if "/rows/" in link["href"] or "/paste/" in link["href"]
     ] == []
     assert main.every("textarea") == []
+
+
+def test_people_in_a_table_are_called_by_their_names(team):
+    contract = full(team)
+    ROWS["artefact"].objects.of(contract.pk).update(author="rita")
+    people.reviewer(team)
+    page = read(visitor(people.viewer(team)).get(place(contract, "sources")))
+    assert {cell.words for cell in page.every("td") if cell["data-label"] == "Written by"} == {"Rita"}
 
 
 def test_the_heading_of_a_column_of_numbers_stands_over_them(team):

@@ -109,7 +109,7 @@ def test_rights_by_a_role_are_shown_and_stay(contract, team):
     answer = visitor(people.owner(team)).get(address("sharing", contract.task_id))
     lines = {role.label: role for role in answer.context["roles"]}
     assert list(lines) == ["Viewer", "Reviewer", "Curator", "Operator", "Exporter"]
-    assert (lines["Curator"].people, lines["Curator"].rights) == (["carla"], [Right.VIEW, Right.DECIDE])
+    assert (lines["Curator"].people, lines["Curator"].rights) == (["Carla"], [Right.VIEW, Right.DECIDE])
 
 
 def test_the_number_of_queries_does_not_grow(contract, team):

@@ -5,7 +5,7 @@ One declaration serves the forms, the pasted tables, the import, the exports and
 
 from collections.abc import Mapping
 
-from contracts.rules.parts.part import Part
+from contracts.rules.parts.part import PEOPLE, Part
 from contracts.rules.parts.plan import GATE, IDENTITY, LIMIT, PLANE, POLICY, TOOL, WINDOW
 from contracts.rules.parts.records import (
     APPROVAL,
@@ -20,7 +20,7 @@ from contracts.rules.parts.records import (
     VOTE,
 )
 
-__all__ = ["PARTS", "Part", "parts_of"]
+__all__ = ["PARTS", "PEOPLE", "Part", "parts_of"]
 
 PARTS: Mapping[str, Part] = {
     part.name: part

@@ -13,6 +13,22 @@ COUNTED, COUNTED_LONG = 2**30, 2**50
 DRAFT = frozenset({ContractState.DRAFT})
 KEPT = frozenset({ContractState.DRAFT, ContractState.PAUSED})  # records kept by hand
 ALIVE = frozenset(set(ContractState) - {ContractState.CANCELLED})
+# Fields that name somebody, by login name or as it was typed.
+PEOPLE = frozenset(
+    {
+        "accepted_by",
+        "accountable_owner",
+        "author",
+        "cancelled_by",
+        "decided_by",
+        "decider",
+        "last_editor",
+        "named_person",
+        "requester",
+        "run_by",
+        "settled_by",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
