@@ -29,7 +29,8 @@ ON CONFLICT (contract_id, place, person_id) DO UPDATE SET seen_at = EXCLUDED.see
 def look(*, contract_id: int, place: str, user: Any) -> None:
     """Record that `user` has `place` of a contract open at this moment, and forget old signs; one statement."""
     with connection.cursor() as cursor:
-        cursor.execute(_LOOK, {"contract": contract_id, "place": place, "person": user.pk, "kept": KEPT_FOR})
+        known: dict[str, Any] = {"contract": contract_id, "place": place, "person": user.pk, "kept": KEPT_FOR}
+        cursor.execute(_LOOK, known)
 
 
 def leave(user: Any) -> None:

@@ -7,7 +7,6 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
 from contracts.models.identity import Contract
-from contracts.models.people import NAMES, give_names
 from contracts.models.teams import ContractGroupPermission, ContractUserPermission, Team
 from contracts.rules.vocabulary import Right
 
@@ -29,7 +28,6 @@ def find_seen(user: Any, task_id: str) -> tuple[Contract, frozenset[Right]] | No
             }
         )
         contract.team._state.adding = False
-        give_names(contract.__dict__.pop("names"))
         return (contract, rights) if Right.VIEW in rights else None
     return None
 
@@ -49,7 +47,7 @@ def _statement() -> str:
             SELECT p.codename FROM {by_group} g JOIN {membership} m ON m.group_id = g.group_id
             JOIN {permissions} p ON p.id = g.permission_id
             WHERE g.content_object_id = c.id AND m.user_id = %s
-        ) AS held, {NAMES} AS names
+        ) AS held
         FROM {Contract._meta.db_table} c JOIN {Team._meta.db_table} t ON t.id = c.team_id
         WHERE c.task_id = %s
     """  # noqa: S608  # own names

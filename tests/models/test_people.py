@@ -1,10 +1,13 @@
 import pytest
-from django.contrib.auth import get_user_model
+from django.contrib.auth import get_user_model, user_logged_in
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 
-from contracts.models import find_seen
-from contracts.models.people import NAMES, called, give_names, knowing_names, logins_called
+from contracts.models import people as people_module
+from contracts.models.people import called, knowing_names, logins_called
 from tests import builders, people
+from tests.views.visiting import address, visitor, words
 
 pytestmark = pytest.mark.django_db
 
@@ -41,20 +44,60 @@ def test_people_are_called_by_their_full_names(django_assert_num_queries):
 
 
 @pytest.mark.usefixtures("_named")
-def test_names_come_with_a_row_that_is_read_anyway(django_assert_num_queries):
-    contract = builders.a_draft()
-    viewer = people.viewer(contract.team)
-    with knowing_names(), django_assert_num_queries(1):
-        assert find_seen(viewer, contract.task_id)
-        assert {login: called(login) for login in CALLED} == CALLED
-        assert called("olga") == "Olga"
+def test_names_are_read_once_for_many_pages(django_assert_num_queries):
+    with django_assert_num_queries(1):
+        for _ in range(3):
+            with knowing_names():
+                assert {login: called(login) for login in CALLED} == CALLED
 
 
-def test_where_nobody_has_a_name_login_names_stand(django_assert_num_queries):
+@pytest.mark.usefixtures("_named")
+def test_whoever_is_renamed_comes_or_goes_is_called_so_at_once():
+    model = get_user_model()
+    with knowing_names():
+        assert called("lin") == "Lin Wei (lin)"
+        other = model.objects.get(username="lin2")
+        other.first_name = "Lina Wei"
+        other.save()
+        assert (called("lin"), called("lin2")) == ("Lin Wei", "Lina Wei")
+        model.objects.create_user("wei", first_name="Lin Wei")
+        assert called("lin") == "Lin Wei (lin)"
+        model.objects.get(username="wei").delete()
+        assert called("lin") == "Lin Wei"
+
+
+@pytest.mark.usefixtures("_named")
+def test_what_another_process_changed_is_known_after_a_while(monkeypatch, django_assert_num_queries):
+    model = get_user_model()
+    with knowing_names():
+        assert (called("ada"), called("new")) == ("Ada Lovelace", "new")
+        model.objects.filter(username="ada").update(first_name="Ada King")  # tells nobody here
+        model.objects.bulk_create(
+            [model(username="new", first_name="Nia Ewe"), model(username="newer", first_name="Noa")]
+        )
+        assert called("ada") == "Ada Lovelace"
+        monkeypatch.setattr(people_module, "AGAIN", -1.0)
+        with django_assert_num_queries(1):
+            assert called("newer") == "Noa"  # nobody had asked for them: they may have come meanwhile
+        assert (called("ada"), called("new")) == ("Ada King", "Nia Ewe")
+        model.objects.filter(username="ada").update(first_name="Ada")
+        monkeypatch.setattr(people_module, "KEPT", -1.0)
+        assert called("ada") == "Ada"
+
+
+@pytest.mark.usefixtures("_named")
+def test_names_stay_known_when_somebody_logs_in(django_assert_num_queries):
+    with knowing_names():
+        assert called("ada") == "Ada Lovelace"
+        user_logged_in.send(None, request=None, user=get_user_model().objects.get(username="lin"))
+        with django_assert_num_queries(0):
+            assert called("ada") == "Ada Lovelace"
+
+
+def test_somebody_without_a_name_is_asked_for_once(django_assert_num_queries):
     get_user_model().objects.create_user("root")
-    with knowing_names(), django_assert_num_queries(0):
-        give_names(None)
-        assert called("root") == "root"
+    with knowing_names(), django_assert_num_queries(1):
+        assert [called("root") for _ in range(3)] == ["root"] * 3
 
 
 @pytest.mark.usefixtures("_named")
@@ -62,8 +105,6 @@ def test_nobody_is_named_where_names_are_not_known(django_assert_num_queries):
     with django_assert_num_queries(0):
         assert called("ada") == "ada"
         assert logins_called("Ada Lovelace") == ["Ada Lovelace"]
-        give_names('{"ada": "Ada"}')
-        assert called("ada") == "ada"
 
 
 @pytest.mark.usefixtures("_named")
@@ -73,15 +114,11 @@ def test_whoever_types_a_name_means_all_who_bear_it():
         assert logins_called("ada") == ["ada", "jo"]
 
 
-def test_a_page_of_a_contract_asks_for_no_names_of_its_own():
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
-    from tests.views.visiting import address, visitor, words
-
+def test_a_page_of_a_contract_shows_names_and_asks_for_none_the_second_time():
     contract = builders.a_draft()
     client = visitor(people.viewer(contract.team))
+    place = address("events", contract.task_id)
+    assert ">Olga</a>" in words(client.get(place))
     with CaptureQueriesContext(connection) as captured:
-        page = words(client.get(address("events", contract.task_id)))
-    assert ">Olga</a>" in page
-    assert [one for one in captured if one["sql"].startswith(f"SELECT {NAMES}")] == []
+        client.get(place)
+    assert [one for one in captured if '"last_name" FROM "auth_user"' in one["sql"]] == []
