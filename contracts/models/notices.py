@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.conf import settings
-from django.db import models
+from django.db import connection, models
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
@@ -26,6 +26,17 @@ class NoticeQuerySet(models.QuerySet["Notice"]):
     def unread(self) -> "NoticeQuerySet":
         """Return what nobody has marked as read."""
         return self.filter(read_at__isnull=True)
+
+    def count_unread(self, person: Any, most: int) -> int:
+        """Return how many notices `person` has not read; more than `most` are not counted.
+
+        Every page shows the number. Written out, because putting it together costs more than asking.
+        """
+        table = self.model._meta.db_table
+        few = f"SELECT 1 FROM {table} WHERE person_id = %s AND read_at IS NULL LIMIT %s"  # noqa: S608  # own name
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT count(*) FROM ({few}) AS few", [person.pk, most])  # noqa: S608  # own name
+            return int(cursor.fetchone()[0])
 
     def to_mail(self) -> "NoticeQuerySet":
         """Return what is still to be mailed, oldest first, with all that a mail is made of."""

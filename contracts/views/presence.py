@@ -36,11 +36,14 @@ def _left(user: Any, **_: Any) -> None:
 
 def others_in(loaded: Loaded, section: Section, user: Any) -> str:
     """Return the names of who else has the section open, as one text; empty if nobody."""
-    seen = Presence.objects.filter(
-        contract=loaded.contract.pk, place=_place(section), seen_at__gte=Now() - SEEN_FOR
-    ).exclude(person=user)
-    people = [row.person for row in seen.select_related("person").order_by("person__username")]
-    return ", ".join(called(person.get_username()) for person in people)
+    return lookers_at(loaded.contract.pk, _place(section), user)
+
+
+def lookers_at(contract_id: int, place: str, user: Any) -> str:
+    """Return the names of who else than `user` has a place of a contract open, as one text; empty if nobody."""
+    seen = Presence.objects.filter(contract=contract_id, place=place, seen_at__gte=Now() - SEEN_FOR)
+    logins = seen.exclude(person=user).order_by("person__username").values_list("person__username", flat=True)
+    return ", ".join(map(called, logins))
 
 
 def _place(section: Section) -> str:

@@ -189,6 +189,6 @@ def _lookers(items: list[Approval], now: datetime, user: Any) -> dict[str, list[
         seen_at__gte=now - SEEN_FOR,
     ).exclude(person=user)
     found: dict[str, list[str]] = {}
-    for row in seen.select_related("person"):
-        found.setdefault(row.place, []).append(called(row.person.get_username()))
+    for place, login in seen.values_list("place", "person__username"):
+        found.setdefault(place, []).append(called(login))
     return found

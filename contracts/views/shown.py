@@ -9,11 +9,9 @@ from typing import Any
 from django.http import HttpRequest
 
 from contracts.gates.binding import ASKED, Present
-from contracts.gates.looking import SEEN_FOR
 from contracts.gates.requesting import ASKABLE, Writers, writers_of
 from contracts.gates.rows import not_open
-from contracts.models import Approval, ApprovalVote, Artefact, Event, Operation, Presence, roles_of
-from contracts.models.people import called
+from contracts.models import Approval, ApprovalVote, Artefact, Event, Operation, roles_of
 from contracts.rules.approving import MEMBERS, Decider, Difference, Policy, may_decide
 from contracts.rules.refusals import refusal
 from contracts.rules.states import ApprovalState
@@ -23,6 +21,7 @@ from contracts.rules.wording import Change, LabelText, label_text, shortened, wo
 from contracts.views.confirming import confirmed
 from contracts.views.loading import Loaded
 from contracts.views.policy_words import recipient_words
+from contracts.views.presence import lookers_at
 
 NOT_SURE = ("login_not_fresh", "second_factor_missing")
 
@@ -147,13 +146,7 @@ class Shown:
     @cached_property
     def lookers(self) -> str:
         """Return the names of who else has the item open just now."""
-        seen = Presence.objects.filter(
-            contract=self.item.contract_id,
-            place=place_of(self.item),
-            seen_at__gte=self.now - SEEN_FOR,
-        ).exclude(person=self.user)
-        people = [row.person for row in seen.select_related("person")]
-        return ", ".join(called(person.get_username()) for person in people)
+        return lookers_at(self.item.contract_id, place_of(self.item), self.user)
 
     @cached_property
     def writers(self) -> Writers | None:

@@ -31,6 +31,6 @@ def _unread(request: HttpRequest) -> Callable[[], int]:
         user = getattr(request, "user", None)
         if user is None or not user.is_authenticated:
             return 0
-        return Notice.objects.filter(person=user).unread()[: COUNTED + 1].count()
+        return Notice.objects.all().count_unread(user, COUNTED + 1)
 
     return unread
