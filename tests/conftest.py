@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -42,6 +43,8 @@ _LONG = tuple(
 )
 # Where rules and gates are tried whole; what merely passes through them elsewhere is not counted, and not slowed down.
 _COUNTED = tuple(f"tests/{place}/" for place in ("rules", "gates", "models"))
+# What is counted there is told at the end of every run.
+_TOLD = ("tests/storms/", "tests/races/")
 _RUN = pytest.StashKey[contextlib.ExitStack]()
 
 
@@ -105,6 +108,21 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
     finally:
         counting.resume()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Tell what storms and races counted, whether or not everything passed."""
+    lines = [
+        line
+        for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
+        if report.nodeid.startswith(_TOLD) and report.when == "call"
+        for title, text in report.sections
+        if title == "Captured stdout call"
+        for line in text.splitlines()
+    ]
+    if lines:
+        terminalreporter.section("counted in storms and races")
+        terminalreporter.write("\n".join([*sorted(lines), ""]))
 
 
 def _quicken_settings() -> None:
