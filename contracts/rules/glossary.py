@@ -252,7 +252,14 @@ _APPROVAL = (
     Term("Withdrawn", "已撤回", N_("Who asked took the request back."), "withdrawn"),
 )
 _WAY = (
-    Term("Replay", "重放", N_("The stored result is used; nothing is executed.")),
+    Term(
+        "Replay",
+        "重放",
+        N_(
+            "The work goes on from what is stored: a finished step gives its stored result, and only what is not "
+            "finished is done."
+        ),
+    ),
     Term("Skip", "跳过", N_("It is done already, or left out by a person.")),
     Term("Compensate", "补偿", N_("A write that happened is taken back, as its tool contract says.")),
     Term("Hand to a person", "转人工", N_("Nobody can know; the named person decides."), "escalate"),

@@ -56,7 +56,7 @@ def _sure(seconds: int) -> str:
 
 def _timeout(policy: Policy) -> str:
     if policy.on_timeout != OnTimeout.PASS_ON:
-        return gettext("when nobody decides in time: refused")
+        return gettext("when nobody decides in time: nothing is sent")
     hours = policy.pass_on_hours or policy.default_expiry_hours
     said = ngettext(
         "when nobody decides in time: passed on once to %(recipient)s, for one hour",

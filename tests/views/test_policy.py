@@ -56,7 +56,7 @@ def test_everybody_who_sees_the_contract_reads_the_policy(contract):
     told = words(answer)
     assert "Version 1: one curator, not the author; an item waits 24 hours, at the longest 72" in told
     assert "identity confirmed within 5 minutes; no second factor" in told
-    assert "when nobody decides in time: refused." in told
+    assert "when nobody decides in time: nothing is sent." in told
     check_accessible(read(answer))
     assert "Put in force" not in told
 
